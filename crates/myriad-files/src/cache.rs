@@ -1,4 +1,4 @@
-//! What is known of paths, shared by all workers (nginx's `open_file_cache`, and the memory for small files).
+//! Cache of what is known of paths, shared by all workers (nginx's `open_file_cache`, and the memory for small files).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
@@ -14,14 +14,14 @@ use crate::entry::{Entry, FileEntry, Held};
 use crate::symlinks::Walk;
 
 const SHARDS: usize = 16;
-/// Paths kept by a shard; a flood of names that do not exist must not fill the memory.
+/// Most paths in a shard: a flood of names that do not exist must not fill the memory.
 const PATHS_PER_SHARD: usize = 2048;
-/// Bytes of contents and encodings kept by a shard: 64 MB in all.
+/// Most bytes of contents and encodings in a shard: 64 MB in all.
 const BYTES_PER_SHARD: usize = 4 << 20;
 
-/// Open files kept by a shard where there are descriptors enough: 1024 in all.
+/// Most open files in a shard while there are descriptors enough: 1024 in all.
 const OPEN_PER_SHARD: usize = 64;
-/// What nobody has asked for in this many milliseconds goes (nginx's default of `open_file_cache inactive`).
+/// Milliseconds without use after which an entry is dropped (nginx's default of `open_file_cache inactive`).
 const INACTIVE_MS: u64 = 60_000;
 
 type Entries = HashMap<Box<[u8]>, Arc<Entry>, RandomState>;
@@ -32,20 +32,21 @@ struct Shard {
     held: Arc<Held>,
 }
 
-/// How long what is known of a path is believed, milliseconds.
+/// Validity of entries, milliseconds: how long one is used before the system is asked again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
-    /// Where something is there (`open_file_cache_valid`).
+    /// Validity of a path that exists (`open_file_cache_valid`).
     pub found_ms: u64,
-    /// Where nothing is (`open_file_cache_errors`).
+    /// Validity of a path that does not (`open_file_cache_errors`).
     pub missing_ms: u64,
-    /// What was changed less than so long before it was looked at is asked anew each time: it may be in the middle of a
-    /// change, and two changes within one tick of the clock cannot be told apart. 0 where the configuration asks for belief.
+    /// Least age of the last change: a path that changed less than so long before it was looked at is asked anew each time. It
+    /// may be in the middle of a change, and two changes within one tick of the clock cannot be told apart. 0 if the
+    /// configuration sets a validity itself.
     pub settling_ms: u64,
 }
 
 impl Validity {
-    /// When what is known of a path has to be asked anew, milliseconds since the epoch.
+    /// Time from which an entry has to be asked anew, milliseconds since the epoch.
     pub fn until_ms(self, entry: &Entry) -> u64 {
         let unsettled = entry.checked_ms() < entry.changed_ms().saturating_add(self.settling_ms);
         let valid_ms = match entry.exists() {
@@ -57,7 +58,7 @@ impl Validity {
     }
 }
 
-/// Paths and what is known of them: 32768 paths, 64 MB of contents and 1024 open files at most, but for what is being sent.
+/// Entries by path: 32768 paths, 64 MB of contents and 1024 open files at most, not counting what is being sent.
 pub struct FileCache {
     shards: [Shard; SHARDS],
     open_per_shard: AtomicUsize,
@@ -75,8 +76,8 @@ impl Default for FileCache {
 }
 
 impl FileCache {
-    /// What is known of `path` by the way that `walk` allows, no older than `validity` says at `now`, milliseconds since the epoch.
-    /// Asks the system, without reading the file, where what is known is older: this blocks as long as a `stat` does.
+    /// Entry of `path`, reached as `walk` allows and valid by `validity` at `now`, milliseconds since the epoch. An older one
+    /// is asked anew without reading the file: this blocks as long as a `stat` does.
     pub fn look(&self, path: &[u8], walk: Walk, validity: Validity, now: u64) -> Arc<Entry> {
         let key = walk.key(path);
         let shard = self.shard(&key);
@@ -105,12 +106,13 @@ impl FileCache {
         entry
     }
 
-    /// Has `entry` asked anew: the file turned out to be another one.
+    /// Ends the validity of `entry`: the file turned out to be another one.
     pub fn forget(entry: &Entry) {
         entry.checked_ms.store(0, Relaxed);
     }
 
-    /// Drops what nobody asked for lately, and what is beyond the bounds: contents and encodings arrive after the entry.
+    /// Drops unused entries, and those beyond the bounds: contents and encodings arrive after their entry, so bounds are kept
+    /// here.
     pub fn sweep(&self, now: u64) {
         for shard in &self.shards {
             let mut entries = shard.entries.lock();
@@ -119,12 +121,12 @@ impl FileCache {
         }
     }
 
-    /// Keeps at most so many files open, one a shard at least; not those that are being sent.
+    /// Bounds the open files to `most`, at least one a shard. Files that are being sent stay open.
     pub fn keep_open(&self, most: usize) {
         self.open_per_shard.store((most / SHARDS).clamp(1, OPEN_PER_SHARD), Relaxed);
     }
 
-    /// Closes the open files, but for those that are being sent; whether there was one.
+    /// Drops the entries of all open files except those that are being sent; `true` if there was one.
     pub fn close_unused(&self) -> bool {
         let mut found = false;
         for shard in &self.shards {
@@ -144,12 +146,12 @@ impl FileCache {
 }
 
 impl Shard {
-    /// Drops the entries that were not asked for longest until the shard is within its bounds.
+    /// Drops the entries unused for longest until the shard is within its bounds.
     fn bound(&self, entries: &mut Entries, open: usize) {
         while entries.len() > PATHS_PER_SHARD {
             drop_older_half(entries, |_| true);
         }
-        // The totals may hold files that were dropped and are still being sent: only what is here can be given up.
+        // The totals count files that were dropped and are still being sent, too: only what is in the shard can be given up.
         if self.held.bytes.load(Relaxed) > BYTES_PER_SHARD {
             while total(entries, FileEntry::weight) > BYTES_PER_SHARD {
                 drop_older_half(entries, |file| file.is_some_and(|file| file.weight() > 0));
@@ -167,7 +169,7 @@ fn total(entries: &Entries, of: impl Fn(&FileEntry) -> usize) -> usize {
     entries.values().filter_map(|entry| entry.file()).map(of).sum()
 }
 
-/// Drops half of the entries that are `meant`, or more where many are of the same age.
+/// Drops the half of the `meant` entries that is unused for longest; more if many have the same age.
 fn drop_older_half(entries: &mut Entries, meant: impl Fn(Option<&FileEntry>) -> bool) {
     let mut ages: Vec<u64> =
         entries.values().filter(|entry| meant(entry.file())).map(|entry| entry.used_ms()).collect();
@@ -228,7 +230,7 @@ mod tests {
         assert_eq!(length(now + 1_999), 3);
         std::fs::write(&path, "other").unwrap();
         assert_eq!(length(now + 1_999), 5, "asked anew at the same moment");
-        // Seen when it had settled, it is believed.
+        // Looked at when its last change was old enough, it is valid.
         assert_eq!(length(now + 60_000), 5);
         std::fs::write(&path, "much longer").unwrap();
         assert_eq!(length(now + 60_999), 5);
@@ -321,7 +323,7 @@ mod tests {
         for index in 0..2_000u64 {
             folder.load(&cache, &index.to_string(), 2 << 20, index);
         }
-        // One may have come in since each shard was last bounded, and one is being sent.
+        // One may have been added since each shard was last bounded, and one is being sent.
         assert!(held(&cache).1 <= SHARDS * (OPEN_PER_SHARD + 1) + 1, "{:?}", held(&cache));
         cache.sweep(2_000);
         let kept: usize =

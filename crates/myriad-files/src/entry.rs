@@ -1,4 +1,4 @@
-//! What is known of one path.
+//! Entries: what is known of one path.
 
 use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -21,32 +21,32 @@ use crate::system_error::SystemError;
 /// Files up to this many bytes are held in memory; larger ones go by `sendfile`.
 const IN_MEMORY: u64 = 1 << 20;
 
-/// What a path is.
+/// Kind of a path.
 pub enum Kind {
     /// A regular file.
     File(Box<FileEntry>),
     /// A directory.
     Directory,
-    /// Neither: a socket, a device.
+    /// Neither file nor directory: a socket, a device.
     Other,
-    /// Nothing that can be served, with the reason.
+    /// Nothing that can be served, for this reason.
     Missing(SystemError),
 }
 
-/// One path, as it was when it was last looked at.
+/// A path, as it was when the system was last asked.
 pub struct Entry {
-    /// What it is.
+    /// Kind of the path.
     pub kind: Kind,
-    /// Whether anybody may execute it.
+    /// Whether any execute bit is set.
     pub executable: bool,
-    /// When that was known last, milliseconds since the epoch.
+    /// Time at which the system was last asked, milliseconds since the epoch.
     pub(crate) checked_ms: AtomicU64,
-    /// When it was asked for last, to a second, milliseconds since the epoch.
+    /// Time of its last use, milliseconds since the epoch, accurate to a second.
     used_ms: AtomicU64,
     pub(crate) identity: Identity,
 }
 
-/// What tells two states of a file apart.
+/// State of a file: two states with the same values count as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -63,11 +63,11 @@ pub(crate) struct Identity {
 pub struct FileEntry {
     /// Bytes.
     pub length: u64,
-    /// Last change, seconds since the epoch.
+    /// Time of the last change, seconds since the epoch.
     pub modified_s: u64,
-    /// The same as HTTP writes it.
+    /// `Last-Modified`: the same time as an HTTP date.
     pub modified: Box<[u8]>,
-    /// nginx's tag: time and length in hexadecimal.
+    /// `ETag` as nginx makes it: time and length in hexadecimal.
     pub tag: EntityTag,
     identity: Identity,
     held: Weight,
@@ -76,14 +76,14 @@ pub struct FileEntry {
     encoded: Mutex<[Option<Encoded>; 4]>,
 }
 
-/// What the files that came by one part of the cache hold, whether they are still in it or only being sent.
+/// Totals of the files of one shard of the cache: those that are in it, and those that have left it and are still being sent.
 #[derive(Default)]
 pub(crate) struct Held {
     pub(crate) bytes: AtomicUsize,
     pub(crate) descriptors: AtomicUsize,
 }
 
-/// What one file holds; taken off the total when the file goes.
+/// Share of one file in the totals; taken off when the file is dropped.
 struct Weight {
     total: Arc<Held>,
     bytes: AtomicUsize,
@@ -140,7 +140,7 @@ impl Identity {
 }
 
 impl Entry {
-    /// What was found at a path.
+    /// An entry of what the system found at a path.
     pub(crate) fn of(metadata: io::Result<Metadata>, now: u64, held: &Arc<Held>) -> Self {
         let (checked_ms, used_ms) = (AtomicU64::new(now), AtomicU64::new(now));
         match metadata {
@@ -167,7 +167,7 @@ impl Entry {
         }
     }
 
-    /// Whether the path still is what it was; then the entry, with all that was made of it, stays.
+    /// Whether the path is unchanged: then the entry stays, with its contents and encodings.
     pub(crate) fn unchanged(&self, metadata: &io::Result<Metadata>) -> bool {
         match metadata {
             Ok(metadata) => self.identity == Identity::of(metadata),
@@ -175,7 +175,7 @@ impl Entry {
         }
     }
 
-    /// nginx's `-f`, `-d`, `-e` and `-x`.
+    /// Result of nginx's tests `-f`, `-d`, `-e` and `-x`.
     pub fn passes(&self, test: FileTest) -> bool {
         match test {
             FileTest::File => self.file().is_some(),
@@ -185,7 +185,7 @@ impl Entry {
         }
     }
 
-    /// The file, if it is one.
+    /// The regular file, if the path is one.
     pub fn file(&self) -> Option<&FileEntry> {
         match &self.kind {
             Kind::File(file) => Some(file),
@@ -198,29 +198,30 @@ impl Entry {
         matches!(self.kind, Kind::Directory)
     }
 
-    /// Whether there is anything.
+    /// Whether anything exists at the path.
     pub fn exists(&self) -> bool {
         !matches!(self.kind, Kind::Missing(_))
     }
 
-    /// When it was looked at last, milliseconds since the epoch.
+    /// Time at which the system was last asked, milliseconds since the epoch.
     pub fn checked_ms(&self) -> u64 {
         self.checked_ms.load(Relaxed)
     }
 
-    /// Notes that it was asked for. To a second: workers share the entry, and a write takes it from the others' caches.
+    /// Notes a use, accurate to a second: workers share the entry, and each write would take its cache line from the other
+    /// cores.
     pub(crate) fn used(&self, now: u64) {
         if now >= self.used_ms().saturating_add(1000) {
             self.used_ms.store(now, Relaxed);
         }
     }
 
-    /// When the file or its place in the folder was changed last, milliseconds since the epoch, to a second.
+    /// Time of the last change of the file or of its inode, milliseconds since the epoch, accurate to a second.
     pub(crate) fn changed_ms(&self) -> u64 {
         u64::try_from(self.identity.modified_s.max(self.identity.changed_s)).unwrap_or(0).saturating_mul(1000)
     }
 
-    /// When it was asked for last, to a second, milliseconds since the epoch.
+    /// Time of its last use, milliseconds since the epoch, accurate to a second.
     pub(crate) fn used_ms(&self) -> u64 {
         self.used_ms.load(Relaxed)
     }
@@ -245,22 +246,22 @@ impl FileEntry {
         }
     }
 
-    /// The contents, if they are in memory.
+    /// Contents, if they are in memory.
     pub fn contents(&self) -> Option<&Bytes> {
         self.contents.get()
     }
 
-    /// Whether the contents belong in memory.
+    /// Whether the file is small enough for its contents to be held in memory.
     pub fn is_small(&self) -> bool {
         self.length <= IN_MEMORY
     }
 
-    /// Opens the file, and reads it where it is small. Blocks: for the pool of blocking work.
+    /// Opens the file, and reads it if it is small. Blocks, so it is called on the pool of blocking work.
     ///
-    /// A file that is not what it was when it was looked at is an error of the kind `Other`: what is sent must be one
-    /// state of it, under the length and the tag of that state.
+    /// A file that has changed since the entry was made is an error of the kind `Other`: what is sent must be one state of the
+    /// file, with the length and the tag of that state.
     pub fn load(&self, path: &Path) -> io::Result<()> {
-        // What has taken the file's place may be a pipe that nobody writes to.
+        // Without waiting: a pipe may have taken the file's place, and to open one waits for a writer.
         let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
         let mut file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
         if Identity::of(&file.metadata()?) != self.identity {
@@ -284,23 +285,23 @@ impl FileEntry {
         Ok(())
     }
 
-    /// The open file of a large one, once [`FileEntry::load`] has run.
+    /// Descriptor of a large file, once [`FileEntry::load`] has run.
     pub fn descriptor(&self) -> Option<&Arc<OwnedFd>> {
         self.descriptor.get()
     }
 
-    /// Whether everything needed to serve it is at hand.
+    /// Whether it can be served without reading or opening anything.
     pub fn is_loaded(&self) -> bool {
         self.contents.get().is_some() || self.descriptor.get().is_some()
     }
 
-    /// The file in a coding, with the level that made it.
+    /// Encoding of the file in a coding, with the level that made it.
     pub fn encoded(&self, coding: Coding) -> Option<(u8, Bytes)> {
         let encoded = self.encoded.lock();
         encoded[coding as usize].as_ref().map(|encoded| (encoded.level, encoded.bytes.clone()))
     }
 
-    /// Adds the file in a coding, unless a stronger level is there.
+    /// Adds an encoding, unless there is one of a stronger level.
     pub fn attach(&self, coding: Coding, level: u8, bytes: Bytes) {
         let mut encoded = self.encoded.lock();
         let slot = &mut encoded[coding as usize];
@@ -312,12 +313,12 @@ impl FileEntry {
         }
     }
 
-    /// Bytes of memory that the contents and their encodings take.
+    /// Memory of the contents and their encodings, bytes.
     pub(crate) fn weight(&self) -> usize {
         self.held.bytes.load(Relaxed)
     }
 
-    /// Descriptors that it holds: none or one.
+    /// Descriptors that it holds: 0 or 1.
     pub(crate) fn open_files(&self) -> usize {
         self.held.descriptors.load(Relaxed)
     }

@@ -1,10 +1,10 @@
-//! Bytes as paths.
+//! Paths from bytes: a path of a request need not be UTF-8.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Bytes as a path.
+/// The bytes as a path.
 pub fn as_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }

@@ -1,4 +1,4 @@
-//! `disable_symlinks`: what a path is, reached component by component, so that no symbolic link is followed unseen.
+//! `disable_symlinks`: paths are opened component by component, so that each symbolic link on the way is checked.
 
 use std::borrow::Cow;
 use std::fs::{File, Metadata};
@@ -11,26 +11,26 @@ use rustix::io::Errno;
 
 use crate::path::as_path;
 
-/// Which symbolic links are refused.
+/// Symbolic links that are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkRule {
     /// `on`: all of them.
     Any,
-    /// `if_not_owner`: those that belong to somebody else than what they lead to.
+    /// `if_not_owner`: links whose owner is another than that of their target.
     ForeignOwner,
 }
 
-/// How the way to a path is gone.
+/// How a path is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
-    /// By the kernel, links and all.
+    /// By the kernel, which follows links.
     Free,
-    /// Checked; but for so many leading bytes (`from=`), at most as many as the path has.
+    /// Component by component, after so many leading bytes (`from=`), which are at most those of the path.
     Checked(LinkRule, usize),
 }
 
 impl Walk {
-    /// The walk to `path` where `from` says which leading part is trusted, as nginx reads it: whole components only.
+    /// The walk to `path` whose leading part `from` is trusted. As in nginx `from` counts only as whole components.
     pub fn to(path: &[u8], rule: LinkRule, from: &[u8]) -> Self {
         let trusted = match path.strip_prefix(from) {
             Some([]) if !from.is_empty() => return Self::Free,
@@ -41,16 +41,16 @@ impl Walk {
         Self::Checked(rule, trusted)
     }
 
-    /// The name under which what is known of `path` is kept: what one rule allows another may not.
+    /// Key of `path` in the cache: it holds the rule, because what one rule allows another may refuse.
     pub(crate) fn key(self, path: &[u8]) -> Cow<'_, [u8]> {
         let Self::Checked(rule, trusted) = self else { return Cow::Borrowed(path) };
-        // No path holds a zero byte.
+        // A zero byte ends the rule, as no path holds one.
         let mut key = [path, &[0, rule as u8]].concat();
         key.extend_from_slice(&trusted.to_le_bytes());
         Cow::Owned(key)
     }
 
-    /// What `path` is.
+    /// Metadata of `path`.
     pub(crate) fn metadata(self, path: &[u8]) -> io::Result<Metadata> {
         match self {
             Self::Free => std::fs::metadata(as_path(path)),
@@ -59,7 +59,7 @@ impl Walk {
     }
 }
 
-/// Opens `path`, its first `trusted` bytes as the kernel does, every component behind them by itself.
+/// Opens `path`: the first `trusted` bytes as the kernel does, then one component at a time.
 fn walk(path: &[u8], rule: LinkRule, trusted: usize) -> io::Result<OwnedFd> {
     let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let (start, rest) = path.split_at(trusted);
@@ -84,7 +84,8 @@ fn walk(path: &[u8], rule: LinkRule, trusted: usize) -> io::Result<OwnedFd> {
     Ok(at)
 }
 
-/// A link that stands for a directory is no directory (404), one that stands for the file a loop (403), as in nginx.
+/// Opens a name that must be no link. As in nginx a link in the place of a directory is "not a directory" (404), in that of the
+/// file a loop (403).
 fn open_no_link(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
     let opened = openat(at, as_path(name), flags | OFlags::NOFOLLOW, Mode::empty())?;
     if FileType::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode).is_symlink() {
@@ -93,8 +94,8 @@ fn open_no_link(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd>
     Ok(opened)
 }
 
-/// Follows a link, then compares the owners of the name and of what was opened. For what is no link both are one; asking
-/// all the same leaves no gap in which the name could be exchanged.
+/// Follows a name, then compares the owner of the name with that of the opened file. Names that are no links are compared, too:
+/// a check before would leave a moment in which the name could be exchanged.
 fn open_own(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
     let opened = File::from(openat(at, as_path(name), flags, Mode::empty())?);
     let named = statat(at, as_path(name), AtFlags::SYMLINK_NOFOLLOW)?;

@@ -5,15 +5,15 @@ use std::io;
 
 use rustix::io::Errno;
 
-/// The number of an error that the system gave, or would have given.
+/// Number of an error that the system gave, or would have given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemError(i32);
 
 impl SystemError {
-    /// The number in `error`.
+    /// Number of `error`.
     pub fn of(error: &io::Error) -> Self {
         let same_kind = || match error.kind() {
-            // A name with a zero byte in it is one that no file can have.
+            // A name with a zero byte: no file can have it.
             io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => Errno::NOENT,
             io::ErrorKind::PermissionDenied => Errno::ACCESS,
             _ => Errno::IO,
@@ -36,7 +36,7 @@ impl SystemError {
         errors.iter().any(|error| error.raw_os_error() == self.0)
     }
 
-    /// Whether nothing is there by that name, which `log_not_found` decides to log.
+    /// Whether the file does not exist: such errors are logged as `log_not_found` says.
     pub fn is_absence(self) -> bool {
         self.status() == 404
     }
@@ -59,7 +59,7 @@ mod tests {
         let missing = SystemError::of(&io::Error::from_raw_os_error(2));
         assert_eq!(missing.to_string(), "2: No such file or directory");
         assert_eq!((missing.status(), missing.is_absence()), (404, true));
-        // A name that is never asked of the system at all, such as one that climbs.
+        // A name that the system is never asked for, such as one that leads out of the folder.
         let refused = SystemError::of(&io::ErrorKind::NotFound.into());
         assert_eq!((refused, SystemError::of(&io::Error::other("x")).status()), (missing, 500));
         let denied = SystemError::of(&io::Error::from_raw_os_error(13));

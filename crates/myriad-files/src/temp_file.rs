@@ -1,4 +1,4 @@
-//! What may not wait in memory: temporary files, written and read on the pool of blocking work.
+//! Temporary files, for bodies too large to wait in memory; read and written on the pool of blocking work.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -17,48 +17,48 @@ use tokio::task::{JoinHandle, spawn_blocking};
 /// Most bytes read at a time.
 const PIECE: u64 = 64 << 10;
 
-/// A file that goes with its last user, unless it is to stay.
+/// A temporary file; removed with its last user, unless its name says that it stays.
 #[derive(Clone)]
 pub struct TempFile(Arc<Inner>);
 
 struct Inner {
     file: File,
     name: Option<(PathBuf, Naming)>,
-    /// Bytes of [`CHARGED`] that are its own.
+    /// Bytes of [`CHARGED`] that this file was charged.
     charged: AtomicU64,
 }
 
-/// Bytes that all files together were charged for, in the whole process: a reload does not make what is there disappear.
+/// Bytes charged to all temporary files of the process. Process-wide, because files outlive the configuration that made them.
 static CHARGED: AtomicU64 = AtomicU64::new(0);
 
 impl Drop for Inner {
     fn drop(&mut self) {
         CHARGED.fetch_sub(self.charged.load(Relaxed), Relaxed);
         if let Some((path, Naming::WhileUsed)) = &self.name {
-            // One system call; whoever reads the file by its name has been told that it goes.
+            // Blocks for one system call. An origin that reads the file by its name has been told that it goes.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Whether a file can be found by a name.
+/// Name of a temporary file, and how long it stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Naming {
-    /// It has none, and is gone whatever happens to the process.
+    /// No name: the kernel removes the file even if the process is killed.
     Nameless,
-    /// While it is in use.
+    /// A name until the last user is done.
     WhileUsed,
-    /// For ever: whoever is told of it removes it.
+    /// A name for good: the application that is told the path removes the file.
     Stays,
 }
 
 impl TempFile {
-    /// Makes a file without a name in a folder of the system's: `TMPDIR`, `/var/tmp` or `/tmp`.
+    /// Makes a file without a name in a folder of the system: `TMPDIR`, `/var/tmp` or `/tmp`.
     pub async fn create() -> io::Result<Self> {
         Self::create_in(None, Naming::Nameless).await
     }
 
-    /// Makes a file in `folder`; in one of the system's, and without a name, where none is given.
+    /// Makes a file in `folder`; without a name in a folder of the system if `folder` is `None`.
     pub async fn create_in(folder: Option<&TempFolder>, naming: Naming) -> io::Result<Self> {
         let folder = folder.cloned();
         let made = spawn_blocking(move || match (folder, naming) {
@@ -73,13 +73,13 @@ impl TempFile {
         Ok(Self(Arc::new(Inner { file, name, charged: AtomicU64::new(0) })))
     }
 
-    /// Its name, where it has one.
+    /// Path of the file, if it has a name.
     pub fn name(&self) -> Option<&Path> {
         self.0.name.as_ref().map(|(path, _)| path.as_path())
     }
 
-    /// Charges the file for bytes that are about to be written; false where all files that are charged would come to more than
-    /// `most`, which is 0 for no bound. It is discharged when it goes.
+    /// Charges the file for bytes that are about to be written. `false` if all files together would exceed `most` bytes (0: no
+    /// bound). The charge ends with the file.
     pub fn charge(&self, bytes: u64, most: u64) -> bool {
         let fits = |all: u64| all.checked_add(bytes).filter(|sum| most == 0 || *sum <= most);
         let charged = CHARGED.fetch_update(Relaxed, Relaxed, fits).is_ok();
@@ -89,7 +89,7 @@ impl TempFile {
         charged
     }
 
-    /// Writes pieces after each other from `offset` on, a byte of the file; what fails midway has written some of them.
+    /// Writes the pieces one after another, from byte `offset` on. After an error some of them may have been written.
     pub async fn write(&self, pieces: Vec<Bytes>, offset: u64) -> io::Result<()> {
         let file = Arc::clone(&self.0);
         let written = spawn_blocking(move || {
@@ -103,8 +103,8 @@ impl TempFile {
         written.await.unwrap_or_else(|_| Err(io::Error::other("writing was abandoned")))
     }
 
-    /// Begins to read from `offset`, up to `end`, which is not less, 64 KB at most. Must be called on a tokio runtime, as all that
-    /// reads and writes here.
+    /// Begins to read bytes `offset..end`, 64 KB at most; `end` is not less than `offset`. Like every read and write here it
+    /// must be called on a tokio runtime.
     pub fn read(&self, offset: u64, end: u64) -> Reading {
         let file = Arc::clone(&self.0);
         let length = (end - offset).min(PIECE) as usize;
@@ -121,7 +121,7 @@ impl TempFile {
 pub struct TempFolder {
     /// The folder.
     pub path: PathBuf,
-    /// Lengths of the names of folders in it, taken from the end of a file's number.
+    /// Lengths of the names of its levels of folders, taken from the end of a file's number.
     pub levels: Vec<u8>,
 }
 
@@ -135,7 +135,7 @@ impl TempFolder {
                 || OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
             match create() {
                 Ok(file) => return Ok((file, path)),
-                // Left by an earlier process.
+                // The number is taken by a file of an earlier process.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     NUMBER.fetch_add(u64::from(std::process::id()), Relaxed);
                 }
@@ -149,7 +149,7 @@ impl TempFolder {
         }
     }
 
-    /// nginx's names: ten digits, below folders that are named by the last of them.
+    /// nginx's names: ten digits, in folders named by the last of these digits.
     fn path_of(&self, number: u64) -> PathBuf {
         let name = format!("{:010}", number % 10_000_000_000);
         let mut path = self.path.clone();
@@ -176,7 +176,7 @@ impl Reading {
     }
 }
 
-/// The first bytes of a file as a body.
+/// Body made of the first bytes of a file.
 pub struct FileBody {
     file: TempFile,
     at: u64,
@@ -211,7 +211,7 @@ impl Body for FileBody {
     }
 }
 
-/// `/tmp` is often memory, which is what these files are to spare.
+/// Folders of the system: `/var/tmp` before `/tmp`, which is often in memory, and memory is what these files are to spare.
 fn folders() -> Vec<PathBuf> {
     let own = std::env::var_os("TMPDIR").map(PathBuf::from);
     own.into_iter().chain(["/var/tmp".into(), "/tmp".into()]).collect()
@@ -225,7 +225,7 @@ fn open(folder: &Path) -> io::Result<File> {
     }
 }
 
-/// For file systems that know no unnamed files.
+/// Fallback for file systems without `O_TMPFILE`: a named file, removed at once.
 fn open_and_unlink(folder: &Path) -> io::Result<File> {
     use std::hash::{BuildHasher, RandomState};
     let number = RandomState::new().hash_one(std::process::id());
@@ -351,7 +351,7 @@ mod tests {
         let folder = TempFolder { path: path.clone(), levels: Vec::new() };
         let (_, first) = folder.create().unwrap();
         let first: u64 = first.file_name().unwrap().to_str().unwrap().parse().unwrap();
-        // Left by an earlier process; other tests may take numbers meanwhile.
+        // Files of an earlier process; other tests may take numbers meanwhile.
         let left: Vec<_> = (first + 1..first + 50).map(|number| folder.path_of(number)).collect();
         for path in &left {
             std::fs::write(path, "left").unwrap();

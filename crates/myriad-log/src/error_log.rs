@@ -25,12 +25,12 @@ pub enum Sink {
     Syslog(Arc<Syslog>),
 }
 
-/// One `error_log` directive: a sink and its threshold.
+/// Target of one `error_log` directive: a sink and its level.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// Where lines go.
     pub sink: Sink,
-    /// The least severe level that is written.
+    /// Least severe level that is written.
     pub level: Level,
 }
 
@@ -53,7 +53,7 @@ impl ErrorLog {
         Self::new(vec![Target { sink: Sink::Stderr, level }])
     }
 
-    /// Whether any target takes this level: one comparison, to be asked before a message is formatted.
+    /// Whether any target takes this level. It costs one comparison: ask before a message is formatted.
     pub fn enabled(&self, level: Level) -> bool {
         self.threshold.is_some_and(|threshold| level <= threshold)
     }

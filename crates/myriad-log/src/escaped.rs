@@ -1,16 +1,18 @@
-//! Messages that stay on one line, whatever is in them.
+//! Escaped messages: each stays on one line, whatever a client has put into it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// What a client sent must not forge a line of its own, drive the reader's terminal or turn the order of letters round.
+/// Characters that are escaped: those with which a client could begin a line of its own, send commands to the reader's terminal
+/// or reverse the order of letters.
 fn is_unsafe(character: char) -> bool {
-    // C0 but the tab, DEL and C1 (U+009B begins a terminal's command as ESC [ does); then ends of lines and marks of direction.
+    // Control characters: C0 except the tab, DEL, C1 (U+009B begins a command of a terminal as ESC [ does); then line
+    // separators and marks of direction.
     (character.is_control() && character != '\t')
         || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A message as it may be shown on one line: each byte of a control character as `\xXX`.
+/// The message on one line: each byte of a control character is written as `\xXX`.
 pub fn escaped(message: &str) -> Cow<'_, str> {
     if !message.chars().any(is_unsafe) {
         return Cow::Borrowed(message);
@@ -39,7 +41,7 @@ mod tests {
         assert_eq!(escaped("\u{202e}x\u{2028}"), "\\xE2\\x80\\xAEx\\xE2\\x80\\xA8");
         let letters = "\tÀ\u{a0}é 日本 – “x” 🦀";
         assert!(matches!(escaped(letters), Cow::Borrowed(same) if same == letters));
-        // Bytes that are no UTF-8 come as U+FFFD, whatever they are.
+        // Bytes that are not UTF-8 have become U+FFFD before.
         assert_eq!(escaped(&String::from_utf8_lossy(b"\x9b\x85")), "\u{fffd}\u{fffd}");
     }
 

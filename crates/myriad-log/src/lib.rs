@@ -35,5 +35,5 @@ pub use logs::Logs;
 pub use once_a_second::OnceASecond;
 pub use syslog::Syslog;
 
-/// How much a line matters; who logs has no other business with the configuration.
+/// Severity of a line; handed on for crates that log and need nothing else of `myriad-conf`.
 pub use myriad_conf::settings::Level;

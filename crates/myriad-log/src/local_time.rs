@@ -1,4 +1,4 @@
-//! The local time zone, for the logs, `$time_local` and `expires @…`: read once from `TZ` or `/etc/localtime` (RFC 9636).
+//! Local time zone for the logs, `$time_local` and `expires @…`: read once from `TZ` or `/etc/localtime` (RFC 9636).
 
 use std::cell::Cell;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use myriad_calendar::TimeZone;
 
-/// Offsets change at a quarter of an hour, so what holds at a second holds to the end of its quarter.
+/// A quarter of an hour, seconds: offsets change only at its end, so one that was looked up holds until then.
 const QUARTER_S: u64 = 900;
 
 thread_local! {

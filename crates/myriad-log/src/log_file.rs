@@ -1,4 +1,4 @@
-//! A log file that any number of logs share.
+//! Log files that any number of logs share.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
-/// One file opened for appending, shared by every log that names it.
+/// A file opened for appending, shared by every log that names it.
 #[derive(Debug)]
 pub struct LogFile {
     path: PathBuf,

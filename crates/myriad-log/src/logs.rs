@@ -1,4 +1,4 @@
-//! The log files and syslog servers of a process.
+//! Log files and syslog servers of a process.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use crate::error_log::{ErrorLog, Sink, Target};
 use crate::log_file::LogFile;
 use crate::syslog::Syslog;
 
-/// The log files and syslog servers of a process, each opened once however many logs name it.
+/// Log files and syslog servers of a process, each opened once however many logs name it.
 #[derive(Default)]
 pub struct Logs {
     files: Mutex<HashMap<PathBuf, Arc<LogFile>>>,
@@ -25,13 +25,13 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Logs that write to nothing and connect to nobody, for a check of a configuration.
+    /// Logs that open no file and no socket, for a check of a configuration.
     pub fn nowhere() -> Self {
         Self { nowhere: true, ..Self::default() }
     }
 
-    /// Takes files opened with `O_APPEND` under their absolute paths. The descriptor of a file that is known already is swapped, so
-    /// that all who write to it go on.
+    /// Takes files opened with `O_APPEND` under their absolute paths. A file that is known already gets the new descriptor, and
+    /// the logs that share it go on.
     pub fn take(&self, opened: Vec<(PathBuf, OwnedFd)>) {
         let mut files = self.files.lock();
         for (path, descriptor) in opened {
@@ -44,7 +44,7 @@ impl Logs {
         }
     }
 
-    /// The file at an absolute path, opened now where it was not taken; none where it cannot be opened.
+    /// The file at an absolute path, opened now unless [`Logs::take`] was given it; `None` if it cannot be opened.
     pub fn file(&self, path: &Path) -> Option<Arc<LogFile>> {
         let mut files = self.files.lock();
         if let Some(file) = files.get(path) {
@@ -57,14 +57,14 @@ impl Logs {
         Some(file)
     }
 
-    /// The syslog server of a configuration, one socket for all who name it alike; none where its name cannot be resolved. Blocks
-    /// while a name is looked up.
+    /// The syslog server of a configuration: one socket for all logs that name it with the same parameters; `None` if its name
+    /// cannot be resolved. Blocks while a name is looked up.
     pub fn syslog(&self, conf: &SyslogConf) -> Option<Arc<Syslog>> {
         let mut servers = self.syslogs.lock();
         if let Some((_, known)) = servers.iter().find(|(known, _)| known == conf) {
             return Some(Arc::clone(known));
         }
-        // A check must not wait for name servers.
+        // A check of a configuration does not wait for name servers.
         let syslog = Arc::new(Syslog::new(conf.clone()).ok().filter(|_| !self.nowhere)?);
         servers.push((conf.clone(), Arc::clone(&syslog)));
         Some(syslog)
@@ -140,7 +140,7 @@ mod tests {
         logs.file(&folder.path("a.log")).expect("a file").append(b"x").expect("written");
         assert!(!folder.path("a.log").exists());
         assert!(logs.syslog(&server(514)).is_none());
-        // Not even a file in a folder that is not there is an error yet.
+        // A file in a folder that does not exist is no error yet.
         assert!(logs.file(&folder.path("missing/a.log")).is_some());
     }
 

@@ -1,19 +1,20 @@
-//! Lines that would fill a log if they were written each time.
+//! Limits a repeated log line to one a second, so that a flood of the same event does not fill the log.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Least time between two lines about the same matter, ms.
+/// Least time between two lines about the same event, milliseconds.
 const INTERVAL_MS: u64 = 1000;
 
-/// Lets one line about a matter through in a second, over all threads that share it.
+/// Limit of one line a second about one event, over all threads that share it.
 #[derive(Debug, Default)]
 pub struct OnceASecond {
-    /// When the latest line was let through, ms since the epoch.
+    /// Time of the last line that was written, milliseconds since the epoch.
     told_ms: AtomicU64,
 }
 
 impl OnceASecond {
-    /// Whether to write a line now, `now_ms` after the epoch; whoever gets `true` must write it.
+    /// Whether to write a line now, at `now_ms` milliseconds since the epoch. `true` uses up the line of this second: the
+    /// caller must write it.
     pub fn admits(&self, now_ms: u64) -> bool {
         let told = self.told_ms.load(Relaxed);
         now_ms >= told.saturating_add(INTERVAL_MS)

@@ -12,12 +12,12 @@ use parking_lot::Mutex;
 
 use crate::local_time;
 
-/// A syslog server; a message that it does not take is lost.
+/// A syslog server. A message that its socket does not take at once is lost.
 #[derive(Debug)]
 pub struct Syslog {
     conf: SyslogConf,
     hostname: String,
-    /// Asked for once: a name server must not be waited for while a request is logged.
+    /// Address, resolved once at the start: no name server is waited for while a request is logged.
     address: Option<SocketAddr>,
     socket: Mutex<Option<Socket>>,
 }
@@ -59,7 +59,8 @@ impl Syslog {
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
         let message = self.message(severity, now_s, line.trim_ascii_end());
         let mut socket = self.socket.lock();
-        // The first refusal may be that of an earlier datagram; a server that was started again has another socket.
+        // Sent once more: the first error may belong to an earlier datagram, and a server that was restarted has another
+        // socket.
         for _ in 0..2 {
             if socket.is_none() {
                 *socket = self.open().ok();

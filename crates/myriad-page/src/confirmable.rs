@@ -1,4 +1,4 @@
-//! What an origin can be asked to confirm of a stored page.
+//! Conditions by which an origin can confirm a stored page.
 
 use myriad_http::Known;
 use myriad_policy::EntityTag;
@@ -15,11 +15,11 @@ pub enum Condition {
     ModifiedSince,
 }
 
-/// What an origin is asked to confirm, with the values.
+/// Conditions with their values, for one stored page.
 pub type Conditions = SmallVec<[(Condition, Vec<u8>); 2]>;
 
 impl Condition {
-    /// The field.
+    /// Field of the request.
     pub const fn known(self) -> Known {
         match self {
             Condition::NoneMatch => Known::IfNoneMatch,
@@ -27,7 +27,7 @@ impl Condition {
         }
     }
 
-    /// The field's name.
+    /// Name of the field.
     pub const fn field(self) -> &'static [u8] {
         match self {
             Condition::NoneMatch => b"If-None-Match",
@@ -35,7 +35,7 @@ impl Condition {
         }
     }
 
-    /// The name of the FastCGI parameter.
+    /// Name of the FastCGI parameter.
     pub const fn param(self) -> &'static [u8] {
         match self {
             Condition::NoneMatch => b"HTTP_IF_NONE_MATCH",
@@ -44,8 +44,7 @@ impl Condition {
     }
 }
 
-/// What the origin can be asked about a page: nothing where it gave no validator, nor for what is no plain page (nginx
-/// asks about 200 and 206 alone).
+/// Conditions for a page: none if the origin gave no validator, nor for other statuses than 200 and 206, as in nginx.
 pub fn conditions(page: &Page) -> Conditions {
     let meta = page.meta();
     let mut conditions = Conditions::new();

@@ -1,4 +1,4 @@
-//! What a purge that no label finds covers: asked of each page, at look-ups and by a sweep.
+//! Covering: whether a purge covers a page. Asked of each page, at look-ups and by a sweep, where no label finds the pages.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -8,13 +8,13 @@ use myriad_store::Covers;
 
 use crate::PageMeta;
 
-/// Pages over which a regex may fail to come to an end before all others count as matched.
+/// Most pages over which a regex may exceed its bounds; after that every page counts as matched.
 const MOST_FAILURES: u32 = 8;
 
-/// What tells whether the purge covers a page.
+/// The rule of a purge: whether it covers a page.
 ///
 /// # Errors
-/// Why the pattern is no regex.
+/// The pattern is not a regex: the reason.
 pub fn covering(what: &What) -> Result<Covers<PageMeta>, String> {
     Ok(match what.clone() {
         What::Url { .. } | What::Tags(_) => {
@@ -46,8 +46,8 @@ pub fn covering(what: &What) -> Result<Covers<PageMeta>, String> {
     })
 }
 
-/// A regex of a request. What it does not come to an end over within its bounds counts as matched: a page too many is
-/// fetched anew. One that does so again and again is not asked any more, so that no pattern holds up a worker.
+/// Regex of a purge request. A page over which it exceeds its bounds counts as matched: the cost is one fetch too many. A regex
+/// that does so on many pages is not run any more, so that no pattern holds up a worker.
 struct Bounded {
     regex: Regex,
     failures: AtomicU32,
@@ -78,7 +78,7 @@ mod tests {
     fn pattern_that_never_ends_is_given_up() {
         let regex = Bounded::new("^(a+)+$").unwrap();
         let long = [&[b'a'; 4000][..], b"b"].concat();
-        // Left to itself it would take 2^4000 steps.
+        // Without bounds this would take 2^4000 steps.
         assert!((0..100_000).all(|_| regex.matches(&long)));
         assert_eq!(regex.failures.load(Relaxed), MOST_FAILURES);
     }

@@ -1,4 +1,4 @@
-//! How many fetches fill a zone at once, and who waits for one of them to end.
+//! Fetches into a zone: how many are under way at once, and how many wait for one of them to end.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use myriad_upstream::{Line, Turn};
 pub struct FetchBounds {
     /// Most fetches under way, at least 1.
     pub most: usize,
-    /// Most that wait for one to end.
+    /// Most fetches that wait for one to end.
     pub queue: usize,
 }
 
@@ -24,7 +24,7 @@ pub struct Fetches {
     queue: AtomicUsize,
     running: AtomicUsize,
     line: Line,
-    /// Bounds the lines that say that the queue is full.
+    /// Limits the log lines about a full queue to one a second.
     pub told: OnceASecond,
 }
 
@@ -32,7 +32,7 @@ pub struct Fetches {
 #[derive(Debug)]
 pub struct Fetching(Arc<Fetches>);
 
-/// The way into a fetch.
+/// Admission of a fetch.
 #[derive(Debug)]
 pub enum Entry {
     /// It may begin.
@@ -42,19 +42,19 @@ pub enum Entry {
 }
 
 impl Fetches {
-    /// Sets the bounds; what is under way beyond them ends in its own time.
+    /// Sets the bounds. Fetches under way beyond them are not ended.
     pub fn bound(&self, bounds: FetchBounds) {
         self.most.store(bounds.most, Relaxed);
         self.queue.store(bounds.queue, Relaxed);
         self.line.wake_first();
     }
 
-    /// A fetch that begins at once, or not at all: behind those who wait it does not come.
+    /// A fetch that begins at once, or `None`: it does not pass those that wait.
     pub fn begin(self: &Arc<Self>) -> Option<Fetching> {
         if self.line.is_empty() { self.admit() } else { None }
     }
 
-    /// A fetch that begins at once, or when its turn has come; `None` where too many wait already.
+    /// A fetch that begins at once, or waits for its turn; `None` if the queue is full.
     pub fn enter(self: &Arc<Self>) -> Option<Entry> {
         if let Some(fetching) = self.begin() {
             return Some(Entry::Now(fetching));
@@ -72,7 +72,7 @@ impl Fetches {
 }
 
 impl Entry {
-    /// Waits for the turn, for so many milliseconds at most; `None` where it has not come by then.
+    /// Waits for the turn, for `patience_ms` milliseconds at most; `None` if it has not come by then.
     pub async fn pass(self, patience_ms: u64) -> Option<Fetching> {
         match self {
             Self::Now(fetching) => Some(fetching),

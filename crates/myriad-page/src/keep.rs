@@ -1,10 +1,9 @@
-//! What of zones must outlive the worker process.
+//! Keeper: what zones need done by the process that started the worker.
 
 use std::path::Path;
 
-/// Takes what whoever started the process is to do for its zones: it may write where the process may not.
+/// Requests to the process that started this one, which has rights that this one has given up.
 pub trait KeepFolders: Send + Sync {
-    /// The folder of a cache zone, which somebody has removed, is to be made anew. Nothing is said of whether it was: who keeps
-    /// it logs what goes wrong.
+    /// Has the folder of a cache zone made anew, which was removed. Success is not reported: the keeper logs what goes wrong.
     fn folder(&self, path: &Path);
 }

@@ -1,18 +1,18 @@
-//! A lifetime as it is kept with each page: in half the room, since few origins say more than how long a page is fresh.
+//! Kept [`Lifetime`], in half the memory: few origins say more than how long a page is fresh.
 
 use myriad_policy::{Lifetime, Source};
 
-/// See [`Lifetime`].
+/// A [`Lifetime`] as it is kept with each page.
 #[derive(Clone, Debug)]
 pub struct KeptLifetime {
     fresh_until: u64,
-    /// The validity in ms, and above [`VALID_BITS`] who gave it, twice its number in [`SOURCES`], and whether it must be confirmed
-    /// before it is used again.
+    /// Validity in milliseconds; above [`VALID_BITS`] twice the index of its source in [`SOURCES`], plus 1 if the page must be
+    /// confirmed before it is used again.
     valid: u64,
     rare: Option<Box<Rare>>,
 }
 
-/// Two million years of validity.
+/// Bits of the validity: enough for two million years.
 const VALID_BITS: u32 = 56;
 const LONGEST: u64 = (1 << VALID_BITS) - 1;
 const SOURCES: [Source; 7] = [
@@ -27,19 +27,19 @@ const SOURCES: [Source; 7] = [
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rare {
-    // Both are when the page ends to be fresh, unless the origin said otherwise.
+    // Both equal the end of the validity, unless the origin said otherwise.
     stale_updating_until: u64,
     stale_error_until: u64,
     born: Option<u64>,
 }
 
 impl KeptLifetime {
-    /// Bytes that it owns beyond its own size.
+    /// Memory that it owns beyond its own size, bytes.
     pub fn weight(&self) -> usize {
         self.rare.as_ref().map_or(0, |_| size_of::<Rare>() + 16)
     }
 
-    /// As it was.
+    /// The lifetime that was kept.
     pub fn get(&self) -> Lifetime {
         let rare = self.rare.as_deref();
         Lifetime {

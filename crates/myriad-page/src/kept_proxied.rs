@@ -1,17 +1,17 @@
-//! What `gzip_proxied` asks of a page, as it is kept with each: in one byte.
+//! Kept [`ProxiedFacts`]: what `gzip_proxied` asks of a page, in one byte of its record.
 
 use crate::ProxiedFacts;
 
-/// See [`ProxiedFacts`]. Two bits for `expired`, one for each of the others in their order.
+/// [`ProxiedFacts`] in one byte: two bits for `expired`, then one for each other field in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptProxied(u8);
 
-/// It has `Expires`, and that is in the past.
+/// Bit of `expired`: there is an `Expires`, and it is in the past.
 const EXPIRES: u8 = 1;
 const EXPIRED: u8 = 2;
 
 impl KeptProxied {
-    /// As it was.
+    /// The facts that were kept.
     pub fn get(self) -> ProxiedFacts {
         let flag = |place: u8| self.0 >> place & 1 > 0;
         ProxiedFacts {

@@ -1,24 +1,23 @@
-//! What purges find a page by.
+//! Marks: the URL and the tags by which purges find a page.
 
 use std::iter;
 
 use myriad_policy::{Subject, Tags};
 
-/// What a page was fetched for, and the tags that its origin gave it: one piece of memory, which is also how it is kept in
-/// files.
+/// URL that a page was fetched for, and the tags that its origin gave it: one piece of memory, written to files as it is.
 ///
 /// A byte of flags, the length of the host (16 bits) and of the target (32), the port (16 bits) where a flag says that there is
 /// one, host and target, then each tag behind its length (16 bits); all little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marks<B = Box<[u8]>>(B);
 
-/// Over TLS.
+/// Flag: fetched for a URL of `https`.
 const HTTPS: u8 = 1;
-/// There were more tags than are kept.
+/// Flag: there were more tags than are kept.
 const OVERFLOWN: u8 = 2;
-/// The page is of one port, which is not the scheme's own.
+/// Flag: the page belongs to one port, which is not the scheme's own.
 const PORT: u8 = 4;
-/// Bytes before the port, or the host.
+/// Bytes before the port, or before the host without one.
 const HEAD: usize = 7;
 
 impl Marks {
@@ -38,7 +37,7 @@ impl Marks {
         Marks(bytes.into())
     }
 
-    /// The same page of visitors who name this port.
+    /// The same marks with the port that visitors named.
     #[must_use]
     pub fn with_port(&self, port: u16) -> Marks {
         let (head, rest) = self.as_bytes().split_at(HEAD);
@@ -47,7 +46,7 @@ impl Marks {
         Marks(bytes.into())
     }
 
-    /// Reads what [`Self::as_bytes`] gave; none where it is damaged.
+    /// Reads what [`Self::as_bytes`] gave; `None` if it is damaged.
     pub fn from_bytes(bytes: &[u8]) -> Option<Marks> {
         let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
         let (host, target) = lengths(*head);
@@ -65,24 +64,24 @@ impl Marks {
 }
 
 impl<'a> Marks<&'a [u8]> {
-    /// Marks that are kept elsewhere.
+    /// Marks that borrow their bytes.
     pub fn of_kept(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 }
 
 impl<B: AsRef<[u8]>> Marks<B> {
-    /// A look at them.
+    /// Marks that borrow from these.
     pub fn borrowed(&self) -> Marks<&[u8]> {
         Marks(self.as_bytes())
     }
 
-    /// A copy.
+    /// A copy that owns its bytes.
     pub fn to_owned(&self) -> Marks {
         Marks(self.as_bytes().into())
     }
 
-    /// The same page with other tags.
+    /// The same URL with other tags.
     pub fn with_tags(&self, tags: &Tags) -> Marks {
         let subject = self.subject();
         let scheme = if subject.scheme == b"https" { "https" } else { "http" };
@@ -93,34 +92,34 @@ impl<B: AsRef<[u8]>> Marks<B> {
         }
     }
 
-    /// As they are kept.
+    /// Bytes, as they are kept in memory and files.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_ref()
     }
 
-    /// What the page was fetched for.
+    /// URL that the page was fetched for.
     pub fn subject(&self) -> Subject<'_> {
         let scheme: &[u8] = if self.flags() & HTTPS > 0 { b"https" } else { b"http" };
         Subject::new(scheme, self.host(), self.target())
     }
 
-    /// Path and query as they were sent.
+    /// Path and query, as they were sent.
     pub fn target(&self) -> &[u8] {
         self.parts().1
     }
 
-    /// The port that its visitors named; none where it is the scheme's own, or where visitors of all ports share the page.
+    /// Port that its visitors named; `None` if it is the scheme's own, or if visitors of all ports share the page.
     pub fn port(&self) -> Option<u16> {
         let bytes = self.as_bytes().get(HEAD..HEAD + port_length(self.flags()))?;
         bytes.first_chunk().map(|port| u16::from_le_bytes(*port))
     }
 
-    /// The host.
+    /// Host of the URL.
     pub fn host(&self) -> &[u8] {
         self.parts().0
     }
 
-    /// The names of its tags.
+    /// Names of its tags.
     pub fn tags(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.parts().2;
         iter::from_fn(move || {
@@ -130,7 +129,7 @@ impl<B: AsRef<[u8]>> Marks<B> {
         })
     }
 
-    /// Whether there were more tags than are kept: whatever purges tags purges it.
+    /// Whether there were more tags than are kept: then every purge by tags covers the page.
     pub fn overflown(&self) -> bool {
         self.flags() & OVERFLOWN > 0
     }
@@ -146,7 +145,7 @@ impl<B: AsRef<[u8]>> Marks<B> {
         }
     }
 
-    /// What follows the head, from the host on.
+    /// Bytes from the host on.
     fn without_port<'a>(&self, rest: &'a [u8]) -> &'a [u8] {
         rest.get(port_length(self.flags())..).unwrap_or_default()
     }

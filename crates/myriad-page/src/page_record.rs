@@ -1,16 +1,16 @@
-//! What is kept with a page, as bytes: for the zone's files.
+//! Page records: the metadata of a page as bytes in the zone's files.
 
 use myriad_policy::{EntityTag, Lifetime, Source as FreshnessSource};
 use myriad_store::Persist;
 
 use crate::{Marks, PageFacts, PageMeta, PageView, Parts, ProxiedFacts, TextEnds};
 
-/// Numbers little-endian, byte strings behind their length, flags in the order of the fields.
+/// Format: numbers little-endian, byte strings behind their length, flags in the order of the fields.
 impl Persist for PageMeta {
     const VERSION: u16 = 2;
 
     fn encode(page: PageView<'_>, out: &mut Vec<u8>) {
-        // Every field is named, so that a new one cannot be forgotten here; it raises the version.
+        // Every field is named here, so that the compiler points out a new one. A new field raises the version.
         let PageFacts {
             status,
             ends: _,

@@ -1,28 +1,28 @@
-//! What `gzip_proxied` decides by.
+//! Facts by which `gzip_proxied` decides.
 
 use myriad_calendar::parse_http_date;
 
-/// What `gzip_proxied` wants to know of an answer.
+/// Facts of an answer by which `gzip_proxied` decides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProxiedFacts {
-    /// `Expires` in the past.
+    /// Whether `Expires` is in the past.
     pub expired: Option<bool>,
-    /// It has `Cache-Control`.
+    /// Whether there is a `Cache-Control`.
     pub has_cache_control: bool,
-    /// `Cache-Control: no-cache`.
+    /// Whether it says `no-cache`.
     pub no_cache: bool,
-    /// `Cache-Control: no-store`.
+    /// Whether it says `no-store`.
     pub no_store: bool,
-    /// `Cache-Control: private`.
+    /// Whether it says `private`.
     pub private: bool,
-    /// There is a `Last-Modified`.
+    /// Whether there is a `Last-Modified`.
     pub has_last_modified: bool,
-    /// There is an `ETag`.
+    /// Whether there is an `ETag`.
     pub has_etag: bool,
 }
 
 impl ProxiedFacts {
-    /// Whether an `Expires` is over, as nginx judges it for `gzip_proxied`: what is no date is not.
+    /// Whether an `Expires` is in the past, as nginx judges it for `gzip_proxied`: a value that is no date is not.
     pub fn is_over(expires: &[u8], now_s: u64) -> bool {
         parse_http_date(expires, now_s).is_some_and(|expires| expires < now_s)
     }

@@ -1,19 +1,19 @@
-//! The texts that are kept with a page, one behind the other.
+//! Texts kept with a page, joined into one piece of memory.
 
 use crate::Marks;
 
-/// What [`Texts`] are made of, in this order.
+/// Parts of [`Texts`], in this order.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     /// Field lines ready to send: all but length, encoding, validators and what a place adds.
     pub lines: &'a [u8],
-    /// What purges find the page by.
+    /// [`Marks`](crate::Marks) by which purges find the page.
     pub marks: Marks<&'a [u8]>,
     /// Media type without parameters, lower case, for `gzip_types`.
     pub media_type: &'a [u8],
     /// `Last-Modified` as sent; empty where there is none.
     pub last_modified: &'a [u8],
-    /// The reason phrase, where it is not the usual one.
+    /// Reason phrase, if it is not the usual one of the status.
     pub reason: &'a str,
 }
 
@@ -22,18 +22,18 @@ impl Parts<'_> {
         [self.lines, self.marks.as_bytes(), self.media_type, self.last_modified, self.reason.as_bytes()]
     }
 
-    /// The parts one after another.
+    /// The parts joined, with the places where they end.
     pub fn join(&self) -> Box<[u8]> {
         self.in_order().concat().into()
     }
 }
 
-/// Where each part but the last ends in what [`Parts::join`] gives. They are a head's: far from 4 GB.
+/// End of each part but the last in what [`Parts::join`] gives. 32 bits are enough: the parts come from one response head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextEnds([u32; 4]);
 
 impl TextEnds {
-    /// Those of the parts.
+    /// Ends of these parts.
     pub fn of(parts: &Parts<'_>) -> Self {
         let parts = parts.in_order();
         let mut end = 0;
@@ -44,7 +44,7 @@ impl TextEnds {
     }
 }
 
-/// The parts of joined texts.
+/// Joined texts, read part by part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texts<'a> {
     bytes: &'a [u8],
@@ -52,7 +52,7 @@ pub struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// Texts that were joined, and their ends.
+    /// Reads texts that [`Parts::join`] has joined.
     pub fn new(bytes: &'a [u8], ends: TextEnds) -> Self {
         Self { bytes, ends }
     }

@@ -1,17 +1,18 @@
-//! Which variant of a page a request asks for.
+//! Variants: which one of a page a request asks for.
 
 use myriad_http::Fields;
 use myriad_policy::VaryRule;
 
-/// What stands for a variant that cannot be told. No other is of one byte: a field's name has NUL behind it.
+/// Variant that no stored page has, for requests whose fields are too long. No other has one byte: a field's name ends with
+/// NUL.
 pub const NO_VARIANT: &[u8] = b"\xff";
 
-/// Derives a request's variant from the field names that a stored page varies by.
+/// Derives a request's variant from the names in the page's `Vary`.
 pub fn write_variant(selector: &[u8], fields: &Fields, variant: &mut Vec<u8>) {
     if let Ok(rule) = VaryRule::parse([selector])
         && rule.write_variant(fields, variant).is_err()
     {
-        // Too long to be told apart from others: a variant that no stored page bears.
+        // Too long to be kept: the variant that no stored page has.
         variant.extend_from_slice(NO_VARIANT);
     }
 }

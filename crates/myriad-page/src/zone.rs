@@ -1,4 +1,4 @@
-//! Cache zones with pages in them.
+//! Zones: a store of pages, with its files, its counts and the fetches that fill it.
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -17,53 +17,53 @@ use crate::{
     ZoneCounts, covering,
 };
 
-/// What is kept with a page, while it is on its own; in the store, its texts lie beside the body ([`PageView`]).
+/// Metadata of a page outside the store. In the store its texts lie beside the body ([`PageView`]).
 #[derive(Clone)]
 pub struct PageMeta {
-    /// All but the texts.
+    /// Metadata without the texts.
     pub facts: PageFacts,
     texts: Box<[u8]>,
 }
 
-/// What is kept with a page, but the texts.
+/// Metadata of a page without its texts.
 #[derive(Clone)]
 pub struct PageFacts {
-    /// The status.
+    /// Status of the response.
     pub status: u16,
-    /// Where the field lines, the media type, the marks and more end in the texts.
+    /// Ends of the parts in the texts.
     pub ends: TextEnds,
-    /// The page's tag; none while its bytes are still arriving and the origin sent none.
+    /// `ETag` of the page; `None` while its body is still arriving, unless the origin sent one.
     pub tag: Option<EntityTag>,
-    /// `Last-Modified` in seconds; means nothing where the texts have none.
+    /// `Last-Modified`, seconds since the epoch; without meaning if the texts have none.
     pub modified_s: u64,
-    /// Whether the origin itself compressed: then it may be compressed for others, whatever `gzip` says.
+    /// Whether the origin compressed the page itself: then other encodings may be made of it even with `gzip off`.
     pub origin_encoded: bool,
-    /// `Cache-Control: no-transform`.
+    /// Whether `Cache-Control: no-transform` was sent.
     pub no_transform: bool,
-    /// Validity in milliseconds, stale windows, who gave them.
+    /// Lifetime: validity and grace in milliseconds, and their source.
     pub kept_lifetime: KeptLifetime,
-    /// Whether there is a `Location` or `Refresh` that `proxy_redirect` may rewrite for each visitor.
+    /// Whether there is a `Location` or `Refresh`, which `proxy_redirect` may rewrite for each visitor.
     pub redirects: bool,
-    /// `Expires`, `no-cache` and the like, as `gzip_proxied` asks.
+    /// Facts that `gzip_proxied` decides by: `Expires`, `no-cache` and the like.
     pub kept_proxied: KeptProxied,
 }
 
 impl PageMeta {
-    /// A page's metadata; the ends of the facts are those of the texts.
+    /// Metadata made of facts and texts; the ends in `facts` must be those of these texts.
     pub fn new(facts: PageFacts, texts: Box<[u8]>) -> Self {
         Self { facts, texts }
     }
 
-    /// As it is looked at.
+    /// View of this metadata.
     pub fn view(&self) -> PageView<'_> {
         PageView { facts: &self.facts, texts: &self.texts }
     }
 }
 
-/// What is kept with a page, wherever it is.
+/// View of a page's metadata, in the store or outside.
 #[derive(Clone, Copy)]
 pub struct PageView<'a> {
-    /// All but the texts.
+    /// Metadata without the texts.
     pub facts: &'a PageFacts,
     texts: &'a [u8],
 }
@@ -77,12 +77,12 @@ impl Deref for PageView<'_> {
 }
 
 impl<'a> PageView<'a> {
-    /// A copy to be kept on its own.
+    /// A copy that does not need the store.
     pub fn to_owned(self) -> PageMeta {
         PageMeta { facts: self.facts.clone(), texts: self.texts.into() }
     }
 
-    /// The texts.
+    /// Texts of the page.
     pub fn texts(self) -> Texts<'a> {
         Texts::new(self.texts, self.facts.ends)
     }
@@ -108,26 +108,26 @@ impl<'a> PageView<'a> {
         (!text.is_empty()).then_some((text, self.facts.modified_s))
     }
 
-    /// What purges find it by.
+    /// Marks by which purges find the page.
     pub fn marks(self) -> Marks<&'a [u8]> {
         self.texts().marks()
     }
 }
 
 impl PageFacts {
-    /// Validity in milliseconds, stale windows, who gave them.
+    /// Lifetime: validity and grace in milliseconds, and their source.
     pub fn lifetime(&self) -> Lifetime {
         self.kept_lifetime.get()
     }
 
-    /// `Expires`, `no-cache` and the like, as `gzip_proxied` asks.
+    /// Facts that `gzip_proxied` decides by: `Expires`, `no-cache` and the like.
     pub fn proxied(&self) -> ProxiedFacts {
         self.kept_proxied.get()
     }
 }
 
 impl Metadata for PageMeta {
-    /// The level that made the encoding.
+    /// Level at which the encoding was made.
     type Alternative = u8;
     type Kept = PageFacts;
     type View<'a> = PageView<'a>;
@@ -172,19 +172,19 @@ pub type Page = Object<PageMeta>;
 
 /// A zone of pages.
 pub struct PageZone {
-    /// The store.
+    /// Store of the pages.
     pub zone: Zone<PageMeta>,
-    /// Where its files are.
+    /// Place of its files.
     pub folder: PageFolder,
-    /// What its requests came to.
+    /// Counts of its requests by cache status.
     pub counts: ZoneCounts,
-    /// How its purges ended.
+    /// Ends of its purges.
     pub ends: PurgeEnds,
-    /// What fills it.
+    /// Fetches that fill it.
     pub fetches: Arc<Fetches>,
 }
 
-/// Where the files of a zone are: what a zone cannot change while it lives.
+/// Place of a zone's files. It cannot change while the zone lives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageFolder {
     /// The folder.
@@ -200,8 +200,8 @@ impl PageZone {
         Self { zone, folder, counts: ZoneCounts::default(), ends: PurgeEnds::default(), fetches }
     }
 
-    /// Opens the disk tier, if it is not open yet, or changes its limits. What goes wrong is told to `log`; `keeper` makes the
-    /// folder anew where somebody removes it that the worker may not make.
+    /// Opens the disk tier, or changes its limits if it is open. Errors go to `log`; `keeper` makes the folder anew if it is
+    /// removed and the worker has no right to make it.
     pub fn open(&self, limits: DiskLimits, pool: &DiskPool, log: &ErrorLog, keeper: Arc<dyn KeepFolders>) {
         let (log, name, keeper) = (log.clone(), self.zone.name().to_owned(), keeper);
         let options = DiskOptions {
@@ -221,14 +221,14 @@ impl PageZone {
     }
 }
 
-/// An error as nginx writes it: number, colon, text.
+/// The error as nginx writes it: number, colon, text.
 fn describe(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     error.raw_os_error().map_or_else(|| text.to_owned(), |number| format!("{number}: {text}"))
 }
 
-/// The time of threads that no worker's clock is kept for.
+/// Clock for threads that belong to no worker.
 pub fn system_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64)
 }
@@ -286,7 +286,7 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
     }
 }
 
-/// The index of an encoding among a page's alternatives.
+/// Index of an encoding among a page's alternatives.
 pub fn slot(coding: Coding) -> u8 {
     match coding {
         Coding::Identity | Coding::Gzip => 0,
@@ -295,10 +295,10 @@ pub fn slot(coding: Coding) -> u8 {
     }
 }
 
-/// The index of gzip at its strong level, beside the fast one that was made when the page was stored.
+/// Index of gzip at its strong level; the fast one, made when the page was stored, has an index of its own.
 pub const STRONG_GZIP: u8 = 3;
 
-/// The best alternative of a page in a coding.
+/// Best alternative of a page in a coding.
 pub fn alternative(page: &Page, coding: Coding) -> Option<&Alternative<u8>> {
     match coding {
         Coding::Identity => None,

@@ -1,4 +1,4 @@
-//! What the requests of a zone came to, and how its purges ended: facts that outlive the requests.
+//! Counts of a zone: its requests by cache status, and how its last purges ended.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -8,13 +8,13 @@ use parking_lot::Mutex;
 
 use crate::Counter;
 
-/// Workers that count in places of their own.
+/// Workers that have counters of their own; those beyond share one set.
 const WORKERS: usize = 64;
 const STATUSES: usize = CacheStatus::ALL.len();
-/// Ends of purges that are kept for those who wait for them.
+/// Most ends of purges that are kept for commands that wait for them.
 const ENDS: usize = 1024;
 
-/// A worker's counts, alone on its lines of memory: two workers never write to one.
+/// Counts of one worker, aligned so that two workers never write to one cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Own([Counter; STATUSES]);
@@ -23,7 +23,7 @@ struct Own([Counter; STATUSES]);
 #[derive(Debug)]
 pub struct ZoneCounts {
     workers: Box<[Own]>,
-    /// Of all workers beyond those.
+    /// Counts of all workers beyond the first [`WORKERS`].
     others: [AtomicU64; STATUSES],
 }
 
@@ -34,7 +34,7 @@ impl Default for ZoneCounts {
 }
 
 impl ZoneCounts {
-    /// Counts a request; called on the thread of that worker only.
+    /// Counts a request. To be called on the thread of that worker only.
     pub fn add(&self, worker: usize, status: CacheStatus) {
         match self.workers.get(worker) {
             Some(own) => own.0[status as usize].add(1),
@@ -42,14 +42,14 @@ impl ZoneCounts {
         }
     }
 
-    /// All that were counted.
+    /// Sums over all workers.
     pub fn of(&self, status: CacheStatus) -> u64 {
         let own: u64 = self.workers.iter().map(|own| own.0[status as usize].get()).sum();
         own + self.others[status as usize].load(Relaxed)
     }
 }
 
-/// How many pages the last purges by pattern covered, by their number in the zone's sequence.
+/// Pages that the last purges by pattern covered, by the purge's number in the zone's sequence.
 #[derive(Debug, Default)]
 pub struct PurgeEnds(Mutex<VecDeque<(u64, usize)>>);
 
@@ -63,7 +63,7 @@ impl PurgeEnds {
         ends.push_back((number, count));
     }
 
-    /// The count of a purge that has ended.
+    /// Pages that a purge covered; `None` if it has not ended, or ended too long ago to be kept.
     pub fn of(&self, number: u64) -> Option<usize> {
         self.0.lock().iter().find(|(other, _)| *other == number).map(|(_, count)| *count)
     }

@@ -1,8 +1,8 @@
-//! How a value is written into a log line (`log_format … escape=`).
+//! Escaping of values in a log line (`log_format … escape=`).
 
 use myriad_conf::model::LogEscape;
 
-/// Appends a value, written so that it ends neither its line nor, but for `none`, its quotes.
+/// Appends a value, escaped so that it cannot end its line nor, except with `none`, the quotes around it.
 pub fn write_escaped(escape: LogEscape, value: &[u8], out: &mut Vec<u8>) {
     match escape {
         LogEscape::None => out.extend_from_slice(value),
@@ -11,7 +11,7 @@ pub fn write_escaped(escape: LogEscape, value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// What stands for a value that does not exist.
+/// Text for a value that does not exist.
 pub(super) fn missing(escape: LogEscape) -> &'static [u8] {
     if escape == LogEscape::Default { b"-" } else { b"" }
 }

@@ -1,22 +1,22 @@
-//! A compiled `log_format`.
+//! Log formats: what `log_format` names, compiled.
 
 use myriad_conf::model::LogEscape;
 use myriad_script::{Environment, EvalError, Frame, Piece, Template};
 
 use super::escape::{missing, write_escaped};
 
-/// A `log_format`.
+/// A compiled `log_format`.
 pub struct Format {
-    /// Its name.
+    /// Name by which `access_log` refers to it.
     pub name: String,
-    /// The text.
+    /// Text of a line, with variables.
     pub template: Template,
-    /// How values are written.
+    /// Escaping of the values (`escape=`).
     pub escape: LogEscape,
 }
 
 impl Format {
-    /// Appends the line of a request, and its end.
+    /// Appends the line of a request, line end included.
     pub fn write_line(
         &self,
         request: &impl Environment,

@@ -1,4 +1,4 @@
-//! Logs whose path holds variables: kept open as `open_log_file_cache` says, otherwise opened for each line.
+//! Logs whose path holds variables: opened for each line, or kept open as `open_log_file_cache` says.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use myriad_bounded::Lru;
 use myriad_conf::settings::OpenLogFileCache;
 
-/// A worker's open logs.
+/// Open logs of one worker.
 pub(crate) struct OpenLogs {
-    /// The bound is set by the rules of each log that is added.
+    /// Most entries: set by `open_log_file_cache` of each log as it is added.
     files: Lru<PathBuf, Kept>,
 }
 
@@ -21,7 +21,7 @@ impl Default for OpenLogs {
 }
 
 struct Kept {
-    /// None until there were enough uses.
+    /// Open file; `None` until the path was used `min_uses` times.
     file: Option<File>,
     uses: u64,
     first_ms: u64,
@@ -30,7 +30,7 @@ struct Kept {
 }
 
 impl OpenLogs {
-    /// Appends a line to the file at `path`, which is made where it is not there.
+    /// Appends a line to the file at `path`, which is created if it does not exist.
     pub(crate) fn append(
         &mut self,
         path: &Path,
@@ -39,7 +39,7 @@ impl OpenLogs {
         line: &[u8],
     ) -> io::Result<()> {
         let Some(rules) = rules else { return open(path)?.write_all(line) };
-        // Opened first: what cannot be opened takes no other's place.
+        // Opened before room is made: a path that cannot be opened closes no other file.
         let mut opened = None;
         if self.files.get(path).is_none() {
             opened = Some(open(path)?);
@@ -71,13 +71,14 @@ impl OpenLogs {
         Ok(())
     }
 
-    /// Closes what nobody has written to lately; what is beyond the bound goes when another comes, the longest unused first.
+    /// Closes logs that were not written to for `inactive=`, and sets the bound to `max=`: beyond it a new log takes the place
+    /// of the one unused for longest.
     fn make_room(&mut self, rules: &OpenLogFileCache, now: u64) {
         while self.files.remove_oldest_if(|kept| now.saturating_sub(kept.used_ms) > rules.inactive) {}
         self.files.set_most(rules.max.max(1));
     }
 
-    /// Closes all: they were moved away.
+    /// Closes all logs: their files were renamed.
     pub(crate) fn close(&mut self) {
         self.files.clear();
     }
@@ -87,7 +88,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o644).open(path)
 }
 
-/// Whether the name still leads to the open file.
+/// Whether the path still names the open file.
 fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::metadata(path)) {
         (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),

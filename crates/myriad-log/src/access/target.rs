@@ -1,4 +1,4 @@
-//! Which requests an access log tells of, and where its lines go.
+//! Targets of access logs: which requests are logged, and where the lines go.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +15,7 @@ use crate::syslog::Syslog;
 pub struct AccessLog {
     /// The index of its [`Format`](super::Format) among those of the configuration.
     pub format: usize,
-    /// Where lines go.
+    /// Destination of the lines.
     pub target: LogTarget,
     /// `if=`: the request is logged where one of these is neither empty nor `0`.
     pub condition: Option<Predicates>,
@@ -43,25 +43,25 @@ pub enum LogTarget {
     Syslog(Arc<Syslog>),
 }
 
-/// How lines are gathered before they are written.
+/// Buffering of lines before they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferRules {
     /// `buffer=`, bytes.
     pub size: usize,
     /// `flush=`, milliseconds.
     pub flush_ms: Option<u64>,
-    /// `gzip=`: what is gathered is compressed at this level.
+    /// `gzip=`: level at which a full buffer is compressed.
     pub gzip: Option<u8>,
 }
 
 impl LogTarget {
-    /// The path of a target that holds variables, for one request, relative to `prefix`; none for another target, and where there
-    /// is to be no log: an empty path, one with a zero byte, one with a `..` in it, one that cannot be evaluated.
+    /// The path for one request, relative to `prefix`, of a target whose path holds variables. `None` for other targets, and
+    /// for a path that is not used: empty, with a zero byte, with a component `..`, or not to be evaluated.
     pub fn path(&self, request: &impl Environment, frame: &mut Frame, prefix: &Path) -> Option<PathBuf> {
         let Self::Variable(template, _) = self else { return None };
         let mut path = Vec::new();
         template.eval(request, frame, &mut path).ok()?;
-        // What a client sent may be part of the path: it must not climb.
+        // A value that the client chose may be part of the path: it must not lead out of the folder.
         let climbs = path.split(|byte| *byte == b'/').any(|part| part == b"..") || path.contains(&0);
         (!climbs && !path.is_empty()).then(|| prefix.join(OsStr::from_bytes(&path)))
     }
@@ -94,7 +94,7 @@ mod tests {
         for plain in [&b".."[..], b"../../etc/passwd", b"a/../../b", b"a/..", b"a\0"] {
             assert_eq!(path("logs/$plain", &Values { plain, ..Values::default() }), None, "{plain:?}");
         }
-        // Two dots within a name climb nowhere.
+        // Two dots within a name do not lead to the folder above.
         let values = Values { plain: b"a..b", ..Values::default() };
         assert_eq!(path("logs/$plain", &values), Some("/srv/logs/a..b".into()));
     }

@@ -1,4 +1,4 @@
-//! The buffers in front of access logs (`buffer=`, `flush=`, `gzip=`).
+//! Buffers in front of access logs (`buffer=`, `flush=`, `gzip=`).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -14,17 +14,17 @@ use super::open_files::OpenLogs;
 use super::target::{BufferRules, LogTarget};
 use crate::log_file::LogFile;
 
-/// A worker's buffers of log lines, and the logs it keeps open.
+/// Buffers of log lines of one worker, and the logs that it keeps open.
 pub struct LogWriter {
     buffers: RefCell<HashMap<PathBuf, Buffer>>,
     open: RefCell<OpenLogs>,
-    /// A buffer with a `flush=` time has begun.
+    /// Wakes `keep_flushing` when a buffer with a `flush=` time gets its first line.
     begun: Notify,
-    /// The least time of those that have.
+    /// Shortest `flush=` time of these buffers, milliseconds.
     soonest_ms: Cell<u64>,
 }
 
-/// How late a `flush=` may be at most, milliseconds.
+/// Most milliseconds by which a flush may be later than its `flush=` time.
 const LONGEST_WAIT_MS: u64 = 1000;
 
 impl Default for LogWriter {
@@ -71,7 +71,7 @@ impl LogWriter {
             buffers.insert(file.path().to_owned(), buffer);
         }
         let Some(buffer) = buffers.get_mut(file.path()) else { return };
-        // A reload may have changed them.
+        // Rules of the log: a reload may have changed them.
         buffer.rules = rules;
         if buffer.lines.len() + line.len() > rules.size {
             buffer.flush();
@@ -90,7 +90,7 @@ impl LogWriter {
     pub async fn keep_flushing(&self) {
         loop {
             self.begun.notified().await;
-            // A buffer that begins meanwhile may have less time than this one.
+            // A buffer that gets its first line during the wait may have a shorter time than this one.
             let wait_ms = self.soonest_ms.replace(LONGEST_WAIT_MS);
             tokio::time::sleep(Duration::from_millis(wait_ms)).await;
             self.flush(false);
@@ -126,7 +126,7 @@ impl Buffer {
         if self.lines.is_empty() {
             return;
         }
-        // One member of a gzip file after the other is a gzip file (RFC 1952 section 2.2).
+        // Each buffer becomes one member of the file: members after each other are a gzip file (RFC 1952 section 2.2).
         let packed = self
             .rules
             .gzip
@@ -214,7 +214,7 @@ mod tests {
         write(&writer, &target(&folder, Some(BufferRules { flush_ms: Some(3_600_000), ..RULES })), "one\n");
         writer.flush(false);
         assert_eq!(folder.read("a.log"), "");
-        // A reload may shorten the time of what waits already.
+        // A reload may shorten the time of lines that are waiting.
         write(&writer, &target(&folder, Some(BufferRules { flush_ms: Some(0), ..RULES })), "2\n");
         writer.flush(false);
         assert_eq!(folder.read("a.log"), "one\n2\n");
