@@ -1,24 +1,23 @@
-//! Users and groups from `/etc/passwd` and `/etc/group`, and giving up root for them.
+//! Accounts: users and groups from `/etc/passwd` and `/etc/group`, and how a process becomes one.
 //!
-//! Names that only a directory service knows are not found: such users are named by number.
+//! Names of directory services are not found: such users are given by number.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 
 use rustix::process::{Gid, Uid};
 
-/// The user and group that the worker becomes.
+/// User and groups that the worker becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    /// Supplementary groups, the primary one with them.
+    /// Supplementary groups, the primary one included.
     pub(crate) groups: Vec<u32>,
 }
 
 impl Account {
-    /// Looks up the directive `user NAME [GROUP]`; a name may be a number, then the group must be given or is the
-    /// same number.
+    /// Looks up the directive `user NAME [GROUP]`. A name may be a number; without GROUP the group has the same number then.
     pub(crate) fn find(user: &str, group: Option<&str>) -> Result<Self, String> {
         let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
         let groups = fs::read_to_string("/etc/group").unwrap_or_default();
@@ -54,8 +53,8 @@ impl Account {
         Ok(Self { uid, gid, groups: all })
     }
 
-    /// Whether the mode of a file gives this account a right: 4 to read, 2 to write, 1 to enter or run. Lists of rights (ACLs) are
-    /// not asked: they show as a group's.
+    /// Whether the mode of a file gives this account a right: 4 to read, 2 to write, 1 to enter or run. Access control lists
+    /// are not read: in the mode they show as the group's rights.
     pub(crate) fn may(&self, known: &Metadata, right: u32) -> bool {
         let shift = if self.uid == known.uid() {
             6
@@ -67,8 +66,8 @@ impl Account {
         known.mode() >> shift & right != 0
     }
 
-    /// Becomes this account for good. To be called while the process has one thread: Linux keeps these ids per
-    /// thread, and threads started later inherit them.
+    /// Becomes this account for good. To be called while the process has one thread: Linux keeps these ids per thread, and
+    /// later threads inherit them.
     pub(crate) fn assume(&self) -> std::io::Result<()> {
         let groups: Vec<_> = self.groups.iter().map(|&id| Gid::from_raw(id)).collect();
         rustix::thread::set_thread_groups(&groups)?;
@@ -80,12 +79,12 @@ impl Account {
     }
 }
 
-/// The name of a user id.
+/// Name of a user id.
 pub(crate) fn name_of(uid: u32) -> Option<String> {
     named("/etc/passwd", uid)
 }
 
-/// The name of a group id.
+/// Name of a group id.
 pub(crate) fn group_name_of(gid: u32) -> Option<String> {
     named("/etc/group", gid)
 }

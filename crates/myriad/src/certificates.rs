@@ -1,4 +1,4 @@
-//! `myriad certificates`: which certificates a configuration uses, how long they hold, and when they are renewed.
+//! `myriad certificates`: the certificates of a configuration, how long they are valid, and when they are renewed.
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,10 +18,10 @@ use crate::configuration::{Origin, Survey};
 use crate::pidfile::reason;
 use crate::report::Finding;
 
-/// Names that a line shows; a certificate may be for a hundred.
+/// Most names that a line shows; a certificate may be for a hundred.
 const SHOWN_NAMES: usize = 4;
 
-/// One certificate, as a line of the table.
+/// Line of the table: one certificate.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     names: String,
@@ -31,7 +31,7 @@ struct Row {
     from: String,
 }
 
-/// Prints the table; fails where the configuration does, though whatever can be read is shown.
+/// Prints the table of all certificates that can be read; fails if the configuration is not sound.
 pub(crate) fn run(origin: &Origin) -> ExitCode {
     let Survey { model, tls_files, findings } = match origin.survey() {
         Ok(survey) => survey,

@@ -1,4 +1,4 @@
-//! The command line, read as nginx reads its own: letters may be glued, values may follow at once.
+//! Command line, read as nginx reads its own: one-letter options may be joined, a value may follow its letter at once.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

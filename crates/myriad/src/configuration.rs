@@ -1,4 +1,4 @@
-//! Reading and checking a configuration, and completing what it leaves to the machine it runs on.
+//! Configurations: read, checked, and completed by what depends on the machine.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -16,17 +16,17 @@ use crate::pidfile::reason;
 use crate::report::Finding;
 use crate::wordpress::Preset;
 
-/// The place that a configuration is read from, again at every reload.
+/// Origin of a configuration: what it is read from, again at every reload.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) paths: Paths,
     /// `-g`.
     pub(crate) directives: Vec<u8>,
-    /// The text of the main file where none is on disk (`myriad wordpress`).
+    /// Text of the main file if there is no such file on disk (`myriad wordpress`).
     pub(crate) preset: Option<Preset>,
 }
 
-/// A configuration that was found sound, with the text it came from.
+/// A sound configuration, with the text from which it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Configuration {
     pub(crate) parsed: Parsed,
@@ -37,27 +37,26 @@ pub(crate) struct Configuration {
     pub(crate) tls_files: TlsFiles,
 }
 
-/// A `listen` host name with its port, and what it resolved to when the supervisor asked.
+/// Host name and port of a `listen`, and the addresses that the supervisor found for them.
 pub(crate) type Host = ((String, u16), Vec<SocketAddr>);
 
-/// Stands among the hosts for a server without `listen`: port 80, or 8000 for an ordinary user, as nginx documents.
+/// Name among the hosts for servers without `listen`: port 80, or 8000 for an ordinary user, as nginx documents.
 const UNWRITTEN: (&str, u16) = ("", 0);
 
 impl Origin {
-    /// Where it is read from at a reload, and what may be wrong there: of a preset everything that its command line names is read
-    /// again.
+    /// The origin for a reload, with warnings: for a preset everything that its command line names is read again.
     pub(crate) fn renewed(&self) -> Result<(Self, Vec<String>), String> {
         let Some(preset) = &self.preset else { return Ok((self.clone(), Vec::new())) };
         let (preset, warnings) = preset.renewed()?;
         Ok((Self { preset: Some(preset), ..self.clone() }, warnings))
     }
 
-    /// Reads, parses and checks everything; every error comes back at once, rendered, possibly of several lines.
+    /// Reads, parses and checks the configuration. All errors are returned at once, rendered, some of several lines.
     pub(crate) fn load(&self) -> Result<Configuration, Vec<Finding>> {
         self.examine().into_configuration()
     }
 
-    /// Asks every stage for its errors: a later one goes by what those before it have understood.
+    /// Runs every stage, so that all errors are found: a later stage uses what the earlier ones could read.
     pub(crate) fn examine(&self) -> Examined<'_> {
         let (parsed, folder) = (self.parse(), self.folder());
         let mut survey = myriad_conf::survey(&parsed, myriad_serve::registry());
@@ -74,7 +73,7 @@ impl Origin {
         Examined { origin: self, parsed, survey, hosts, tls_files }
     }
 
-    /// Reads what can be read; fails where the language is not understood.
+    /// Reads what can be read; fails only if the language is not followed.
     pub(crate) fn survey(&self) -> Result<Survey, Vec<Finding>> {
         let (parsed, folder) = (self.parse(), self.folder());
         let model = myriad_conf::build(&parsed, myriad_serve::registry())
@@ -98,7 +97,7 @@ impl Origin {
         }
     }
 
-    /// The folder from which relative names of files start.
+    /// Folder from which relative names of files start.
     fn folder(&self) -> &Path {
         self.paths.configuration.parent().unwrap_or(&self.paths.prefix)
     }
@@ -115,12 +114,12 @@ pub(crate) struct Examined<'o> {
 }
 
 impl Examined<'_> {
-    /// What was understood of it.
+    /// The model, as far as it could be read.
     pub(crate) fn model(&self) -> &Model {
         &self.survey.model
     }
 
-    /// The configuration, completed by what depends on the machine; or everything that is wrong with it.
+    /// The configuration, completed by what depends on the machine; or all its errors.
     pub(crate) fn into_configuration(self) -> Result<Configuration, Vec<Finding>> {
         let Self { origin, parsed, survey, hosts, tls_files } = self;
         let mut model = survey.into_model().map_err(|errors| Finding::of(&parsed, &errors))?;
@@ -131,13 +130,13 @@ impl Examined<'_> {
     }
 }
 
-/// A configuration as far as it can be read, for who wants to see what there is.
+/// A configuration as far as it can be read, for commands that only show it.
 #[derive(Debug)]
 pub(crate) struct Survey {
     pub(crate) model: Model,
-    /// Those that could be read.
+    /// Certificates and keys that could be read.
     pub(crate) tls_files: TlsFiles,
-    /// Why it would not run.
+    /// Errors that keep it from running.
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -147,7 +146,7 @@ impl Configuration {
         self.findings(|severity| severity != Severity::Hint)
     }
 
-    /// What is for those who test a configuration, and for nobody's log.
+    /// Hints: shown by `-t`, never logged.
     pub(crate) fn hints(&self) -> Vec<Finding> {
         self.findings(|severity| severity == Severity::Hint)
     }
@@ -165,19 +164,19 @@ impl Configuration {
     }
 }
 
-/// Reads and builds a configuration without asking whether it could run here: for who only wants to know what it says.
+/// Reads and builds a configuration without checks that depend on the machine, for commands that only ask what it says.
 pub(crate) fn read_main(origin: &Origin) -> Result<Model, Vec<Finding>> {
     let parsed = myriad_serve::registry().parse(&Files, &origin.paths.configuration, &origin.directives);
     myriad_conf::build(&parsed, myriad_serve::registry()).map_err(|errors| Finding::of(&parsed, &errors))
 }
 
-/// The certificates and keys that the servers name, and why some could not be read.
+/// Certificates and keys that the servers name, and the errors of those that cannot be read.
 fn read_tls_files(model: &Model, folder: &Path) -> (TlsFiles, Vec<Diagnostic>) {
     let mut files = TlsFiles::new();
     let mut errors = Vec::new();
     for name in myriad_tls::tls_files(model) {
         let path = myriad_tls::tls_path(folder, name);
-        // Once, however many name it: a password may come through a pipe.
+        // Each file is read once, however many servers name it: a password may come through a pipe.
         if files.contains_key(&path) {
             continue;
         }
@@ -211,16 +210,16 @@ pub(crate) fn rebuild(
     Ok(model)
 }
 
-/// What of findings stands in the way, as one text.
+/// Errors among the findings, as one text.
 pub(crate) fn errors_of(findings: Vec<Finding>) -> String {
     let errors = findings.into_iter().filter(|finding| finding.level < Level::Warn);
     errors.map(|finding| finding.text).collect::<Vec<_>>().join("\n")
 }
 
-/// Bytes of a file that are read; what gives more, such as a device that never ends, is no configuration.
+/// Most bytes of a file: what is longer, such as a device without end, is no configuration.
 const LARGEST_FILE: u64 = 64 << 20;
 
-/// The file system.
+/// Files of the configuration, read from the file system.
 struct Files;
 
 impl Loader for Files {
@@ -243,9 +242,9 @@ fn listens(model: &Model) -> impl Iterator<Item = &ListenConf> {
     model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens)
 }
 
-/// The addresses of the hosts that `listen` names, and which are not to be found.
+/// Addresses of the hosts that `listen` names, and the errors of those without any.
 fn resolve(model: &Model) -> (Vec<Host>, Vec<Diagnostic>) {
-    // The supervisor decides here, since the worker no longer knows who started it.
+    // The default port is chosen here: the worker no longer knows whether root started the server.
     let port = if rustix::process::geteuid().is_root() { 80 } else { 8000 };
     let default = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
     let mut hosts: Vec<Host> = vec![((UNWRITTEN.0.to_owned(), UNWRITTEN.1), vec![default])];
@@ -266,7 +265,7 @@ fn resolve(model: &Model) -> (Vec<Host>, Vec<Diagnostic>) {
     (hosts, errors)
 }
 
-/// Default servers of one address that only the addresses of host names show to be two, as `localhost:80` and `127.0.0.1:80`.
+/// Two default servers of one address that are found only when host names are resolved, as `localhost:80` and `127.0.0.1:80`.
 fn twice_default(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
     let mut known: Vec<(SocketAddr, &ListenConf)> = Vec::new();
     let mut errors = Vec::new();
@@ -279,7 +278,7 @@ fn twice_default(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
         for address in addresses {
             let first = known.iter().find(|(other, conf)| *other == address && conf.quic == listen.quic);
             match first {
-                // Those that are written alike were told before.
+                // Addresses that are written alike were reported before.
                 Some((_, first)) if first.address != listen.address => {
                     let text = format!("a duplicate default server for {address}");
                     let error = Diagnostic::error(listen.span, text);
@@ -292,7 +291,7 @@ fn twice_default(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
     errors
 }
 
-/// Accepted, harmless, and said: `user` where nobody else can be become, and options of sockets that are not set.
+/// Warnings on directives without effect: `user` without root, and options of sockets that are not set.
 fn warn_of_what_has_no_effect(model: &mut Model) {
     let mut warnings = Vec::new();
     for listen in listens(model) {
@@ -315,7 +314,7 @@ fn addresses(hosts: &[Host], name: &str, port: u16) -> impl Iterator<Item = Sock
     found.into_iter().flat_map(|(_, addresses)| addresses.iter().copied())
 }
 
-/// Fills in what depends on the machine: default error log, addresses of host names, the default `listen`.
+/// Completes the model by what depends on the machine: default error log, addresses of host names, the default `listen`.
 fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
     if model.main.error_logs.is_empty() {
         let target = match &paths.error_log {

@@ -15,16 +15,16 @@ use rustix::net::{
     SendFlags, recvmsg, sendmsg,
 };
 
-/// The kernel takes at most 253 descriptors with one message (`SCM_MAX_FD`).
+/// Most descriptors in one message of the kernel (`SCM_MAX_FD`).
 const DESCRIPTORS_PER_BATCH: usize = 200;
 const HEAD_LENGTH: usize = 9;
-/// No configuration comes near this; a longer payload means that the peer is not speaking this protocol.
+/// Most bytes of a payload. No configuration comes near this: a longer one means that the peer does not speak this protocol.
 const MAX_PAYLOAD: usize = 256 << 20;
 const MAX_DESCRIPTORS: usize = 65_536;
-/// A peer that does not take or finish a frame within this time is treated as gone.
+/// Longest time for the peer to take or finish a frame; after it the peer counts as gone.
 const STALL_LIMIT: Duration = Duration::from_secs(20);
 
-/// What a frame means; who sends which is told at each.
+/// Kind of a frame, with who sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// To the worker: a configuration to run, [`crate::handover::Handover`] with its listeners and logs.
@@ -80,7 +80,7 @@ pub(crate) struct Message {
 #[derive(Debug)]
 pub(crate) struct Channel {
     stream: UnixStream,
-    /// Held for a whole frame, since several threads of a worker may speak.
+    /// Lock for a whole frame: several threads of a worker may send.
     sending: Mutex<()>,
 }
 
@@ -91,7 +91,7 @@ impl Channel {
         Ok((Self::new(ours)?, theirs))
     }
 
-    /// Takes an end that was inherited.
+    /// Takes an end that was inherited from the parent process.
     pub(crate) fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_write_timeout(Some(STALL_LIMIT))?;
         stream.set_read_timeout(Some(STALL_LIMIT))?;

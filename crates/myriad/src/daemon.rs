@@ -22,7 +22,7 @@ use crate::ticket_keys::TicketKeys;
 
 const DETACHED: &str = "MYRIAD_DETACHED";
 const UPGRADE: &str = "MYRIAD_UPGRADE";
-/// Stands among the names of sockets for the lock of a folder. An older binary takes it for a socket that it does not need.
+/// Name of the lock of a folder among the names of sockets. An older binary takes it for a socket that it does not need.
 const INSTANCE: &str = "instance";
 const READY: u8 = b'R';
 
@@ -38,7 +38,8 @@ pub(crate) enum Birth {
 }
 
 impl Birth {
-    /// Finds out, and leaves the terminal's session where that is asked.
+    /// The birth of this process, found by its environment. The background half of `daemon on` begins a session of its own
+    /// here.
     pub(crate) fn of_this_process() -> io::Result<Self> {
         if std::env::var_os(DETACHED).is_some() {
             rustix::process::setsid()?;
@@ -60,7 +61,7 @@ impl Birth {
 
 /// Tells the foreground half that the server runs.
 pub(crate) fn announce_ready(mut foreground: UnixStream) {
-    // Whoever waited may have been killed meanwhile; the server runs all the same.
+    // The waiting half may have been killed meanwhile; the server runs all the same.
     let _ = foreground.write_all(&[READY]);
 }
 
@@ -70,7 +71,7 @@ pub(crate) fn detach() -> io::Result<ExitCode> {
     let mut command = again(std::env::current_exe()?);
     command.env(DETACHED, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
     let mut child = command.spawn()?;
-    // The command holds the other end open until it goes.
+    // The command holds the other end of the stream open until it is dropped.
     drop(command);
     let mut answer = [0];
     match ours.read(&mut answer) {

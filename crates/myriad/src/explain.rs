@@ -1,4 +1,4 @@
-//! `-t --explain URL`: what becomes of a request, for people to read.
+//! `-t --explain URL`: the way of a request through the configuration, for people to read.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -9,7 +9,7 @@ use myriad_serve::{ExplainedLine, Question};
 use crate::cli::Asked;
 use crate::configuration::{Configuration, Origin};
 
-/// Columns of what a line is about.
+/// Width of the first column, characters.
 const TOPIC: usize = 10;
 
 impl Asked {
@@ -83,7 +83,7 @@ fn render(parsed: &Parsed, question: &Question, lines: &[ExplainedLine]) -> Stri
     out
 }
 
-/// What may stand in a request must not reach a terminal as it is.
+/// Text for the terminal: control characters, which a request may hold, become U+FFFD.
 fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }

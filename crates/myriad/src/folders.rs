@@ -1,6 +1,7 @@
-//! Folders that the supervisor makes for whoever writes into them.
+//! Folders that the supervisor makes for the account of the workers.
 //!
-//! Below a folder that somebody else may change, root hands over only what it has made itself ([`crate::path_walk`]).
+//! Below a folder that another user may change, root changes the owner only of folders that it has made itself
+//! ([`crate::path_walk`]).
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, Permissions};
@@ -16,17 +17,17 @@ use rustix::io::Errno;
 use crate::accounts::Account;
 use crate::path_walk::{FOLDER, Missing, PathWalk, is_ours};
 
-/// What folders are named that are to be removed.
+/// Beginning of the names of folders that are to be removed.
 const OLD: &[u8] = b".old-";
 
-/// Makes a folder, and those above it, for the account. One that is there and belongs to somebody else is handed to it, as by
-/// nginx; but nothing is handed over where somebody else may have led the path, and where a link of theirs leads, the folder
-/// is left to the worker to make. Returns false where it is.
+/// Makes a folder, and those above it, for the account. As in nginx an existing folder of another user is given to the account;
+/// but none whose path another user may have led there. Returns `false` if the way leads through another user's link: then the
+/// worker has to make the folder.
 ///
 /// # Errors
-/// The folder is not there and cannot be made. Of one that cannot be handed over the worker tells, which then cannot use it.
+/// The folder does not exist and cannot be made. If only its owner cannot be changed, the worker logs that it cannot use it.
 pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<bool> {
-    // Without a slash at the end.
+    // The path without a slash at its end.
     let path: &Path = &path::absolute(path)?.components().collect::<PathBuf>();
     if path.is_dir() {
         if let Some(account) = account {
@@ -44,15 +45,15 @@ pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<bool> {
     place.make(account).map(|()| true)
 }
 
-/// Puts a folder out of the way that belongs to somebody else than the account and root, to be made anew; returns whose it was.
-/// What is in it goes, in the background: it is not handed over, for its owner may have given any file another name there.
+/// Renames a folder that belongs to neither the account nor root, so that it is made anew; returns the owner. Its contents are
+/// removed in the background. They are not given to the account, because the owner may have made hard links there to any file.
 ///
 /// # Errors
-/// Others than root may lead the path elsewhere, or it cannot be renamed.
+/// Another user than root may lead the path elsewhere, or the folder cannot be renamed.
 pub(crate) fn begin_anew(path: &Path, account: &Account) -> io::Result<Option<u32>> {
     let path = path::absolute(path)?;
     let Some(above) = path.parent() else { return Ok(None) };
-    // Left over, where a process ended before it had removed all.
+    // Left from a process that ended before it had removed all.
     let old = fs::read_dir(above).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut old: Vec<PathBuf> =
         old.filter(|path| path.file_name().is_some_and(|name| name.as_bytes().starts_with(OLD))).collect();
@@ -69,16 +70,16 @@ pub(crate) fn begin_anew(path: &Path, account: &Account) -> io::Result<Option<u3
         old.push(aside);
     }
     if !old.is_empty() && is_safe(&path).is_ok() {
-        // A cache may have a million files. What cannot be removed now is tried again at the next start.
+        // In the background, as a cache may have a million files. What cannot be removed is tried again at the next start.
         std::thread::spawn(move || old.iter().for_each(|path| drop(fs::remove_dir_all(path))));
     }
     Ok((owner != account.uid).then_some(owner))
 }
 
-/// Whether nobody but root can lead a path elsewhere, or put a folder where it leads.
+/// Checks that only root can lead a path elsewhere, or put a folder at its end.
 ///
 /// # Errors
-/// Somebody else can, or it cannot be found out.
+/// Another user can, or it cannot be found out.
 pub(crate) fn is_safe(path: &Path) -> io::Result<()> {
     let path = path::absolute(path)?;
     let above = path.parent().ok_or(io::ErrorKind::NotFound)?;
@@ -86,24 +87,24 @@ pub(crate) fn is_safe(path: &Path) -> io::Result<()> {
     walk.map(drop).ok_or_else(|| io::ErrorKind::PermissionDenied.into())
 }
 
-/// The place of a folder that is there or is to be made.
+/// Place of a folder that exists or is to be made.
 struct Place<'a> {
     above: File,
     name: &'a OsStr,
-    /// Whether nobody but root can lead its path elsewhere.
+    /// Whether only root can lead its path elsewhere.
     is_safe: bool,
 }
 
 impl<'a> Place<'a> {
-    /// Finds the folder above; what is missing of it is made. None where a link of somebody else would have to be followed.
+    /// Finds the folder above, and makes what is missing of it. `None` if another user's link would have to be followed.
     fn reach(path: &'a Path) -> io::Result<Option<Self>> {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
         let walk = PathWalk::from_root()?.walk(above, Missing::Made)?;
         Ok(walk.map(|PathWalk { at, is_safe }| Self { above: at, name, is_safe }))
     }
 
-    /// A worker may be at the name already, and must not find it somebody else's: the folder is handed over before it has
-    /// that name, under one that nobody foresees.
+    /// Makes the folder under a random name, gives it to the account, then renames it: a running worker may use the name at
+    /// once, and must not find a folder of another owner.
     fn make(&self, account: &Account) -> io::Result<()> {
         let mut aside = self.name.to_owned();
         aside.push(format!(".{:016x}", RandomState::new().hash_one(std::process::id())));
@@ -113,7 +114,7 @@ impl<'a> Place<'a> {
             .and_then(|folder| hand_over_new(&folder, account))
             .and_then(|()| Ok(renameat(&self.above, &aside, &self.above, self.name)?));
         if made.is_err() {
-            // Empty, and of no use to anybody.
+            // The folder is empty and not needed.
             let _ = unlinkat(&self.above, &aside, AtFlags::REMOVEDIR);
         }
         made
@@ -124,7 +125,8 @@ fn open(above: &File, name: &OsStr) -> Result<File, Errno> {
     openat(above, name, FOLDER, Mode::empty()).map(File::from)
 }
 
-/// Whoever may change the folder above may have put another one there: one that is ours and empty is as good as the new one.
+/// Gives a new folder to the account if it is root's and empty: a user who may change the folder above could have put another
+/// one in its place.
 fn hand_over_new(folder: &File, account: &Account) -> io::Result<()> {
     let is_own = |name: &[u8]| matches!(name, b"." | b"..");
     let mut entries = Dir::read_from(folder)?;
@@ -142,7 +144,7 @@ fn hand_over(path: &Path, account: &Account) -> io::Result<()> {
     if known.uid() == account.uid || may_write(account, &known) {
         return Ok(());
     }
-    // What a stranger made in a folder that all may write, as `/tmp` is, may hold anything.
+    // A folder that another user made where all may write, as in `/tmp`, may hold anything.
     if !is_ours(known.uid()) || !place.is_safe {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
@@ -150,7 +152,7 @@ fn hand_over(path: &Path, account: &Account) -> io::Result<()> {
     folder.set_permissions(Permissions::from_mode(known.mode() & 0o7777 | 0o700))
 }
 
-/// Whether the account may make files there though the folder is not its own: a folder that is for all stays so.
+/// Whether the account may write into a folder of another owner: such a folder, one for all users, is left as it is.
 fn may_write(account: &Account, known: &Metadata) -> bool {
     let is_group = account.gid == known.gid() || account.groups.contains(&known.gid());
     let wanted = if is_group { 0o030 } else { 0o003 };

@@ -1,4 +1,4 @@
-//! One configuration with everything that the supervisor opened for it.
+//! Generations: a configuration with everything that the supervisor opened for it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -21,10 +21,10 @@ use crate::report::Finding;
 use crate::state;
 use crate::ticket_keys::TicketKeys;
 
-/// The user that nginx's workers become when nothing is written.
+/// User of the workers without the directive `user`, as in nginx.
 const DEFAULT_USER: &str = "nobody";
 
-/// A configuration, its sockets, its logs, its rights.
+/// A configuration with its sockets, its logs and the account of its workers.
 #[derive(Debug)]
 pub(crate) struct Generation {
     pub(crate) origin: Origin,
@@ -36,7 +36,7 @@ pub(crate) struct Generation {
 }
 
 impl Generation {
-    /// Opens what the configuration asks for; sockets that `current` has are kept. Errors are messages for the log.
+    /// Opens what the configuration asks for. Sockets that `current` has are kept. Errors are messages for the log.
     pub(crate) fn prepare(
         origin: &Origin,
         configuration: Configuration,
@@ -66,7 +66,7 @@ impl Generation {
                 let text = format!("{text}: name another path in \"control_socket\", or \"off\"");
                 return Err(vec![text.into()]);
             }
-            // Nobody asked for it: the site comes first.
+            // Only a warning: the directive was not written, and the site is more important.
             log.write(
                 Level::Warn,
                 None,
@@ -76,7 +76,7 @@ impl Generation {
         Ok(Self { origin: origin.clone(), configuration, listeners, logs, log, account })
     }
 
-    /// What the worker process of that number is told.
+    /// Message that the worker process of that number gets.
     pub(crate) fn handover(&self, process: u8, ticket_keys: &TicketKeys) -> Handover {
         let files = self.configuration.files().map(|(path, bytes)| (path.to_owned(), bytes.to_vec()));
         let kept = state::read(&self.configuration.model, &self.origin.paths.prefix);
@@ -94,7 +94,7 @@ impl Generation {
         }
     }
 
-    /// Whether a worker of `self` can become one of `next` without being started anew.
+    /// Whether a running worker of `self` can take over `next`.
     pub(crate) fn shares_process_with(&self, next: &Self) -> bool {
         let (ours, theirs) = (&self.configuration.model.main, &next.configuration.model.main);
         self.account == next.account
@@ -104,12 +104,12 @@ impl Generation {
             && ours.worker_rlimit_core == theirs.worker_rlimit_core
     }
 
-    /// The pid file's path.
+    /// Path of the pid file.
     pub(crate) fn pid_path(&self) -> PathBuf {
         self.origin.paths.complete(self.configuration.model.main.pid.bytes())
     }
 
-    /// What a daemon's standard error becomes: its first error log, unless that is standard error itself.
+    /// Standard error of a daemon: its first error log, unless that is standard error itself.
     pub(crate) fn terminal_substitute(&self) -> Option<OwnedFd> {
         let log = self.configuration.model.main.error_logs.first().filter(|_| self.is_daemon())?;
         let path = self.origin.paths.complete(log.target.bytes());
@@ -117,13 +117,13 @@ impl Generation {
         file.try_clone_to_owned().ok()
     }
 
-    /// `daemon`.
+    /// Whether the directive `daemon` is on.
     pub(crate) fn is_daemon(&self) -> bool {
         self.configuration.model.main.daemon
     }
 }
 
-/// How many worker threads there will be, for `reuseport`.
+/// Number of worker threads: with `reuseport` each has a socket.
 fn threads(model: &Model) -> usize {
     match model.main.worker_processes {
         WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, Into::into),
@@ -131,7 +131,7 @@ fn threads(model: &Model) -> usize {
     }
 }
 
-/// `user`: only root can become somebody else, so for others the directive means nothing.
+/// Account of the directive `user`; `None` unless root starts the server, as only root can become another user.
 pub(crate) fn account(model: &Model) -> Result<Option<Account>, String> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
@@ -150,8 +150,8 @@ impl Generation {
         zones.any(|zone| self.origin.paths.complete(zone.path.bytes()) == path)
     }
 
-    /// Makes the folder of a zone anew, for a worker that may not. Nothing is made below a folder that others may change: whoever
-    /// can lead a path elsewhere can make the folder as well.
+    /// Makes the folder of a zone anew for a worker that has no right to. Nothing is made below a folder that other users may
+    /// change: they could lead root's path elsewhere.
     pub(crate) fn remake_folder(&self, path: &Path) -> io::Result<()> {
         folders::is_safe(path)?;
         let is_made = folders::make(path, self.account.as_ref())?;
@@ -159,8 +159,8 @@ impl Generation {
     }
 }
 
-/// Makes the folders of the cache zones and of bodies that wait in files, owned by whoever writes into them; returns those
-/// that are left to the workers.
+/// Makes the folders of the cache zones and of temporary files, owned by the account of the workers; returns those that are
+/// left to the workers to make.
 fn make_folders(model: &Model, origin: &Origin, account: Option<&Account>) -> Result<Vec<PathBuf>, String> {
     let mut left = Vec::new();
     let Some(http) = &model.http else { return Ok(left) };

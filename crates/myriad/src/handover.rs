@@ -1,4 +1,4 @@
-//! What the supervisor tells a worker with a configuration: its text, and names for the descriptors beside it.
+//! Payloads of messages between processes: the configuration with names for its descriptors, files, keys.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -17,15 +17,15 @@ pub(crate) struct Handover {
     pub(crate) directives: Vec<u8>,
     /// Every file of the configuration as the supervisor read it.
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
-    /// Certificates and keys, which the worker may have no right to read.
+    /// Certificates and keys, which the worker has no right to read.
     pub(crate) tls_files: Vec<(PathBuf, Vec<u8>)>,
     pub(crate) hosts: Vec<Host>,
     pub(crate) listeners: Vec<String>,
-    /// QUIC's secret, and the number of the process that is told.
+    /// Secret of QUIC, and the number of the worker process that gets it.
     pub(crate) quic: (Vec<u8>, u8),
     pub(crate) ticket_keys: TicketKeys,
     pub(crate) logs: Vec<PathBuf>,
-    /// The user to become before the first client is accepted.
+    /// Account that the worker becomes before it accepts the first client.
     pub(crate) account: Option<Account>,
 }
 
@@ -91,7 +91,7 @@ impl Handover {
     }
 }
 
-/// A list of paths: the payload of [`crate::control::Kind::Reopen`].
+/// The payload of [`crate::control::Kind::Reopen`]: a list of paths.
 pub(crate) fn encode_paths<'a>(paths: impl ExactSizeIterator<Item = &'a Path>) -> Vec<u8> {
     let mut out = Vec::new();
     put_count(&mut out, paths.len());
@@ -104,7 +104,7 @@ pub(crate) fn decode_paths(bytes: &[u8]) -> Option<Vec<PathBuf>> {
     Reader { rest: bytes }.list(Reader::path)
 }
 
-/// A file with its path: the payload of [`crate::control::Kind::Keep`].
+/// The payload of [`crate::control::Kind::Keep`]: a file with its path.
 pub(crate) fn encode_file(path: &Path, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     put_path(&mut out, path);
@@ -117,12 +117,12 @@ pub(crate) fn decode_file(bytes: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
     Reader { rest: bytes }.file()
 }
 
-/// What a new binary is told of an old one beside the sockets themselves.
+/// Legacy of an old binary to a new one, beside the sockets themselves.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Legacy {
     /// Names of the listeners.
     pub(crate) names: Vec<String>,
-    /// QUIC's.
+    /// Secret of QUIC.
     pub(crate) secret: Vec<u8>,
     pub(crate) ticket_keys: TicketKeys,
 }
@@ -136,7 +136,7 @@ impl Legacy {
         out
     }
 
-    /// What [`Legacy::encode`] wrote. Binaries of before there was QUIC, or of before keys were kept, tell of none.
+    /// Reads what [`Legacy::encode`] wrote. Older binaries sent no secret of QUIC, or no keys: these are empty then.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader { rest: bytes };
         let names = reader.list(Reader::text)?;
@@ -145,7 +145,7 @@ impl Legacy {
     }
 }
 
-/// The payload of [`crate::control::Kind::TicketKeys`].
+/// The payload of [`crate::control::Kind::TicketKeys`]: a record of keys and the lifetime of their tickets.
 pub(crate) fn encode_ticket_key(lifetime_s: u32, record: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     put_count(&mut out, lifetime_s as usize);
@@ -153,7 +153,7 @@ pub(crate) fn encode_ticket_key(lifetime_s: u32, record: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What [`encode_ticket_key`] wrote.
+/// The lifetime and the record that [`encode_ticket_key`] wrote.
 pub(crate) fn decode_ticket_key(bytes: &[u8]) -> Option<(u32, Vec<u8>)> {
     Reader { rest: bytes }.ticket_key()
 }

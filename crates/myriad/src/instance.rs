@@ -1,11 +1,11 @@
-//! One `myriad wordpress` a folder: a lock beside its cache, which the supervisor holds for as long as it lives.
+//! Lock of a folder: one `myriad wordpress` at a time. The supervisor holds it for as long as it lives.
 //!
 //! ```text
 //! free --claim--> held --process ends, however--> free
 //!                 held --upgrade: the descriptor is handed over--> held by both --one of them ends--> held by the other
 //! ```
-//! The file also tells whoever asks which process that is, and what it does. It stays when the process has gone: that it is
-//! there says nothing, that it is locked does.
+//! The file also holds the process number and facts of the server, for commands. It is not removed at the end: only that it is
+//! locked says that a server runs.
 
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, Read, Write};
@@ -21,32 +21,32 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use crate::path_walk;
 use crate::pidfile::reason;
 
-/// Whoever looks whether the lock is held, holds it for a moment.
+/// Attempts, and the pause between them: a command that looks whether the lock is held holds it for a moment.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
-/// Bytes of a lock that are read: more than the facts of many sites.
+/// Most bytes of a lock that are read: more than the facts of many sites take.
 const LONGEST: u64 = 1 << 20;
 
-/// A claimed folder; free again when the process ends.
+/// A claimed folder; it is free again when the process ends.
 #[derive(Debug)]
 pub(crate) struct Instance {
     file: File,
     since: SystemTime,
 }
 
-/// The server that holds a folder.
+/// Server that holds a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
     pub(crate) pid: Pid,
-    /// Since when it runs.
+    /// Time of its start.
     pub(crate) since: SystemTime,
-    /// What it tells of itself: lines for people.
+    /// Facts that it wrote: lines for people.
     pub(crate) told: String,
-    /// Whose the lock is.
+    /// Owner of the lock file.
     owner: u32,
 }
 
-/// The lock of a prefix.
+/// Path of the lock of a prefix.
 fn path(prefix: &Path) -> PathBuf {
     prefix.join("myriad.lock")
 }
@@ -62,13 +62,13 @@ impl Instance {
             |error: &io::Error| format!("wordpress: the lock \"{}\": {}", path.display(), reason(error));
         let open = || {
             let file = File::from(path_walk::open_for_appending(&path)?);
-            // Whoever may read it may lock it.
+            // For its owner only: who may read the file may lock it.
             file.set_permissions(Permissions::from_mode(0o600)).map(|()| file)
         };
         let mut file = open().map_err(|error| failed(&error))?;
         for _ in 0..ATTEMPTS {
             match file.try_lock() {
-                // Its owner could write another process into it.
+                // A file of another user is replaced: that user could write any process number into it.
                 Ok(()) if !is_kept_by_us(&file) => {
                     fs::remove_file(&path).map_err(|error| failed(&error))?;
                     file = open().map_err(|error| failed(&error))?;
@@ -91,12 +91,12 @@ impl Instance {
         ))
     }
 
-    /// Takes the lock over from the process that was upgraded.
+    /// Takes the lock over from the supervisor before this one.
     pub(crate) fn inherit(lock: OwnedFd) -> Self {
         Self { file: lock.into(), since: SystemTime::now() }
     }
 
-    /// Writes which process this is, and what it does; lines for people.
+    /// Writes this process's number and facts of the server, lines for people, into the lock.
     pub(crate) fn tell(&self, told: &str) -> io::Result<()> {
         let since_s = self.since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let text = format!("{} {since_s}\n{told}", std::process::id());
@@ -111,12 +111,12 @@ impl AsFd for Instance {
     }
 }
 
-/// The server that holds a folder now, if one does.
+/// Server that holds a folder now, if one does.
 ///
 /// # Errors
-/// The lock cannot be read, or its holder has not yet written into it.
+/// The lock cannot be read, or its holder has not written into it yet.
 pub(crate) fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
-    // Root may ask in a folder of somebody else, who may have put a link or a pipe there.
+    // No links, no waiting: root may ask in a folder of another user, who may have put a link or a pipe there.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut file = match File::options().read(true).custom_flags(flags).open(path(prefix)) {
         Ok(file) => file,
@@ -145,16 +145,16 @@ impl Holder {
         let (pid, since_s) = first.split_once(' ')?;
         let pid = pid.parse().ok().filter(|&pid: &i32| pid > 0).and_then(Pid::from_raw)?;
         let since = UNIX_EPOCH.checked_add(Duration::from_secs(since_s.parse().ok()?))?;
-        // It goes to a terminal, which obeys control characters.
+        // Without control characters: the text is written to a terminal.
         let told = told.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect();
         Some(Self { pid, since, told, owner })
     }
 
-    /// The process, by a descriptor: another may have its number soon.
+    /// Descriptor of the process: its number may belong to another process soon.
     ///
     /// # Errors
-    /// It has gone; or the lock is somebody's who names a process of another: whoever may write into the folder could
-    /// have root end any process.
+    /// The process has ended; or its owner is not that of the lock: otherwise a user who may write into the folder could have
+    /// root end any process.
     pub(crate) fn process(&self) -> Result<OwnedFd, String> {
         let pid = self.pid;
         let failed = |error: io::Error| format!("process {pid}: {}", reason(&error));
@@ -170,12 +170,12 @@ impl Holder {
     }
 }
 
-/// Whether nobody but root and whoever runs this process can write into a file.
+/// Whether a file belongs to root or to the user of this process, so that no other can write into it.
 fn is_kept_by_us(file: &File) -> bool {
     file.metadata().is_ok_and(|known| path_walk::is_ours(known.uid()))
 }
 
-/// Whose a process is: its real user.
+/// Owner of a process: its real user.
 fn owner_of(pid: Pid) -> io::Result<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let owner =
@@ -219,7 +219,7 @@ mod tests {
         let known = holder(&folder.0).expect("read").expect("somebody");
         assert_eq!((known.pid.to_string(), known.told.as_str()), (own, "serves  /a\n"));
 
-        // As an upgrade hands it over.
+        // Handed over as in an upgrade.
         let heir = Instance::inherit(first.as_fd().try_clone_to_owned().expect("a copy"));
         drop(first);
         assert!(Instance::claim(&folder.0).is_err());
@@ -228,7 +228,7 @@ mod tests {
         Instance::claim(&folder.0).expect("free again");
     }
 
-    /// A lock in a folder of somebody else, who put it there and names `pid` in it; none where the tests' user is not root.
+    /// A lock with this text in a folder of another user, who owns it; `None` unless root runs the tests.
     fn theirs(name: &str, text: &str) -> Option<(Folder, File)> {
         const OTHER: u32 = 54_321;
         if !rustix::process::geteuid().is_root() {

@@ -28,24 +28,24 @@ use crate::admin::socket;
 use crate::pidfile::reason;
 use crate::report::Finding;
 
-/// nginx asks for 511, which a rush of visitors overflows; the kernel caps this at `net.core.somaxconn`.
+/// Backlog of a listener. A rush of visitors overflows nginx's 511; the kernel caps this at `net.core.somaxconn`.
 const DEFAULT_BACKLOG: u32 = 4096;
-/// What the name of the control socket begins with, where the names of listeners do with `unix:` or an address.
+/// Beginning of the name of the control socket; names of listeners begin with `unix:` or an address.
 pub(crate) const CONTROL: &str = "control:";
 
-/// An address to listen on, with the options of the `listen` that set them.
+/// Address to listen on, with the options of the `listen` that sets them.
 #[derive(Clone, Debug)]
 struct Wanted {
     name: String,
     conf: ListenConf,
 }
 
-/// One address with its sockets: one, or one for each worker thread with `reuseport`.
+/// Listener: an address with one socket, or with one for each worker thread (`reuseport`).
 #[derive(Debug)]
 struct Listener {
     name: String,
     sockets: Vec<OwnedFd>,
-    /// Made by this process's current attempt, so it goes when the attempt fails.
+    /// Whether the current attempt has made it: it is closed if the attempt fails.
     fresh: bool,
 }
 
@@ -53,7 +53,7 @@ struct Listener {
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
     all: Vec<Listener>,
-    /// What QUIC makes resets and connection IDs with; as old as the oldest of the sockets may be.
+    /// Secret from which QUIC makes resets and connection IDs; it is kept through reloads and upgrades.
     secret: Vec<u8>,
 }
 
@@ -69,7 +69,7 @@ fn random_secret() -> Result<Vec<u8>, String> {
 }
 
 impl Listeners {
-    /// Sockets that another process made, under their names; those of one name are one listener.
+    /// Listeners of sockets that another process made; sockets of one name are one listener.
     pub(crate) fn inherit(named: impl Iterator<Item = (String, OwnedFd)>, secret: Vec<u8>) -> Self {
         let mut listeners = Self { all: Vec::new(), secret };
         for (name, socket) in named {
@@ -81,8 +81,8 @@ impl Listeners {
         listeners
     }
 
-    /// What the model asks for: kept where `current` has it, made where it has not. Every failure is reported; then
-    /// nothing that was made is left.
+    /// Opens what the model asks for; sockets that `current` has are kept. All failures are reported, and then everything that
+    /// was made is closed.
     pub(crate) fn open(model: &Model, threads: usize, current: &Self) -> Result<Self, Vec<Finding>> {
         let secret = match &current.secret[..] {
             [] => random_secret().map_err(|error| vec![error.into()])?,
@@ -112,7 +112,7 @@ impl Listeners {
         Err(failures)
     }
 
-    /// Adds the control socket, which goes the same way as the others.
+    /// Adds the control socket, which is kept and handed over as the others are.
     pub(crate) fn add_control(&mut self, path: &Path, current: &Self) -> io::Result<()> {
         let name = format!("{CONTROL}{}", path.display());
         let kept = current.all.iter().find(|listener| listener.name == name);
@@ -124,14 +124,14 @@ impl Listeners {
         Ok(())
     }
 
-    /// Undoes [`Listeners::open`]: what was kept stays with its earlier owner.
+    /// Undoes [`Listeners::open`]: closes what it made; sockets that were kept stay open in the earlier set.
     pub(crate) fn discard_fresh(self) {
         for listener in self.all.iter().filter(|listener| listener.fresh) {
             listener.unlink();
         }
     }
 
-    /// Closes these in favour of `next`, removing the socket files that it no longer has.
+    /// Closes these in favour of `next`, and removes the socket files that it does not have.
     pub(crate) fn replaced_by(self, next: &Self) {
         for listener in &self.all {
             if !next.all.iter().any(|kept| kept.name == listener.name) {
@@ -140,17 +140,17 @@ impl Listeners {
         }
     }
 
-    /// Removes the socket files; what is listened on by descriptors goes with them.
+    /// Removes the socket files. The sockets themselves close with their descriptors.
     pub(crate) fn unlink(&self) {
         self.all.iter().for_each(Listener::unlink);
     }
 
-    /// What QUIC makes resets and connection IDs with.
+    /// Secret from which QUIC makes resets and connection IDs.
     pub(crate) fn secret(&self) -> &[u8] {
         &self.secret
     }
 
-    /// Name and descriptor of every socket.
+    /// Names and descriptors of all sockets.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, BorrowedFd<'_>)> {
         self.all.iter().flat_map(|listener| {
             listener.sockets.iter().map(|socket| (listener.name.as_str(), socket.as_fd()))
@@ -166,14 +166,14 @@ impl Listener {
     }
 }
 
-/// Why an address cannot be listened at, in nginx's words, and below that what to do about it.
+/// Error of an address that cannot be bound, in nginx's words, with help below it.
 fn not_bound(wanted: &Wanted, error: &io::Error) -> Finding {
     let advice = holder::advice(&wanted.conf, error);
     format!("bind() to {} failed ({}){advice}", wanted.name, reason(error)).into()
 }
 
-/// Each address once. A wildcard address takes in the addresses of the same port: the kernel refuses both, and the
-/// worker tells them apart by the connection's own address.
+/// Addresses to bind, each once. A wildcard takes in the addresses of the same port: the kernel refuses to bind both, and the
+/// worker tells them apart by the local address of a connection.
 fn wanted(model: &Model) -> Vec<Wanted> {
     let mut all: Vec<Wanted> = Vec::new();
     let listens = model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
@@ -236,7 +236,7 @@ fn make(conf: &ListenConf, threads: usize) -> io::Result<Vec<OwnedFd>> {
 
 fn make_ip(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result<Vec<OwnedFd>> {
     let bind_patiently = |reuseport| patiently(|| bound(conf, address, reuseport));
-    // Without SO_REUSEPORT, even where it is asked for: two programs that both set it would bind silently.
+    // First bound without SO_REUSEPORT, even with `reuseport`: two programs that both set it would bind silently.
     let probe = bind_patiently(false)?;
     let sockets = if conf.reuseport {
         drop(probe);
@@ -257,7 +257,7 @@ fn bound(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<
     if reuseport {
         sockopt::set_socket_reuseport(&socket, true)?;
     }
-    // Accepted connections inherit it: no system call for each.
+    // Set on the listener, because accepted connections inherit it: no system call for each.
     sockopt::set_tcp_nodelay(&socket, true)?;
     if address.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, conf.ipv6only)?;
@@ -299,17 +299,17 @@ fn make_unix(conf: &ListenConf, path: &Path) -> io::Result<OwnedFd> {
         fs::remove_file(path)?;
         bind(&socket, &address)?;
     }
-    // As nginx: who may connect is for the folder's rights to say.
+    // Open to all, as in nginx: the rights of the folder decide who may connect.
     fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
     listen(&socket, backlog(conf))?;
     Ok(socket)
 }
 
-/// Whether a file was left by a process that was killed: a socket that nobody listens behind. The kernel refuses connections to
-/// files of other kinds in the same words.
+/// Whether a file was left by a killed process: a socket without a listener. Its kind is checked, because the kernel gives the
+/// same error for files of other kinds.
 fn is_abandoned(path: &Path, address: &SocketAddrUnix) -> bool {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|known| known.file_type().is_socket());
-    // It does not wait: who listens may be busy.
+    // Without waiting: a listener may be busy.
     let refuses = |socket| connect(&socket, address) == Err(Errno::CONNREFUSED);
     is_socket && stream_socket(AddressFamily::UNIX).is_ok_and(refuses)
 }

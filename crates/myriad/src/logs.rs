@@ -1,4 +1,4 @@
-//! The log files: found in the model, opened by the supervisor, handed to the worker as descriptors.
+//! Log files: found in the model, opened by the supervisor, handed to the worker as descriptors.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,14 +13,14 @@ use crate::path_walk;
 use crate::paths::Paths;
 use crate::pidfile::reason;
 
-/// Open log files under their absolute paths.
+/// Open log files by their absolute paths.
 #[derive(Debug, Default)]
 pub(crate) struct Logs {
     files: Vec<(PathBuf, OwnedFd)>,
 }
 
 impl Logs {
-    /// Opens every file that the model names, creating what is not there.
+    /// Opens every file that the model names, and creates those that do not exist.
     pub(crate) fn open(model: &Model, paths: &Paths) -> Result<Self, String> {
         let mut logs = Self::default();
         for path in wanted(model, paths) {
@@ -38,7 +38,7 @@ impl Logs {
         self.files.iter().map(|(path, descriptor)| (path.as_path(), descriptor.as_fd()))
     }
 
-    /// The main error log on these files.
+    /// Main error log, writing to these files.
     pub(crate) fn main(&self, model: &Model, paths: &Paths) -> io::Result<ErrorLog> {
         let mut targets = Vec::new();
         for conf in &model.main.error_logs {
@@ -60,8 +60,8 @@ impl Logs {
     }
 }
 
-/// Opens one file for appending, and makes it where it is not there. As root it is opened as [`crate::path_walk`] goes: a worker that
-/// was broken into could otherwise have root write to any file.
+/// Opens one file for appending; creates it if it does not exist. Root opens it by [`crate::path_walk`]: otherwise an attacker
+/// with the worker's rights could have root write to any file.
 pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     path_walk::open_for_appending(path)
 }
@@ -70,7 +70,7 @@ fn wanted(model: &Model, paths: &Paths) -> Vec<PathBuf> {
     let mut found = Found { paths, files: Vec::new() };
     model.main.error_logs.iter().for_each(|log| found.error_log(log));
     if let Some(http) = &model.http {
-        // The default access log of the http level itself is not in use where every server names another.
+        // The default access log of the level `http` is not used if every server names another.
         let written = http.settings.log.access.iter().any(|log| log.path.span != Span::default());
         http.levels().into_iter().skip(usize::from(!written)).for_each(|settings| found.settings(settings));
     }
@@ -84,7 +84,7 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn add(&mut self, written: &[u8]) {
-        // A path with variables is opened when its value is known.
+        // A path with variables is opened by the worker, when their values are known.
         if written == b"stderr" || written.is_empty() || written.contains(&b'$') {
             return;
         }
@@ -118,13 +118,13 @@ mod tests {
     use super::*;
     use rustix::io::Errno;
 
-    /// A folder of root's, with one of somebody else in it; removed at the end.
+    /// A folder of root that holds one of another user; removed at the end.
     struct Scratch(PathBuf);
 
     const OTHER: u32 = 54_321;
 
     impl Scratch {
-        /// None where the tests' user is not root, whose rights these are about.
+        /// `None` unless root runs the tests: they are about its rights.
         fn new(name: &str) -> Option<Self> {
             if !rustix::process::geteuid().is_root() {
                 eprintln!("skipped: what root opens can be tried by root alone");
@@ -142,7 +142,7 @@ mod tests {
             self.0.join(name)
         }
 
-        /// What a line does that is written to a log of this name.
+        /// Result of writing a line to a log of this name.
         fn write(&self, name: &str) -> io::Result<()> {
             File::from(open(&self.path(name))?).write_all(b"line\n")
         }
@@ -174,7 +174,7 @@ mod tests {
             scratch.refuses(name);
         }
         assert!(!scratch.path("absent").exists());
-        // A link of root's to theirs.
+        // A link of root to a file of that user.
         symlink(scratch.path("theirs/own.log"), scratch.path("on.log")).expect("a link");
         scratch.refuses("on.log");
     }
@@ -190,7 +190,7 @@ mod tests {
             let pipe = scratch.path(folder).join("pipe.log");
             let kind = rustix::fs::FileType::Fifo;
             rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, 0o666.into(), 0).expect("a pipe");
-            // Nobody reads it: whoever opened it for writing would wait.
+            // A pipe without a reader: to open it for writing would block.
             let error = scratch.write(&format!("{folder}/pipe.log")).expect_err("a pipe");
             assert_eq!(error.raw_os_error(), Some(Errno::NXIO.raw_os_error()));
             let _reader = fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("a reader");

@@ -42,7 +42,7 @@ mod worker_requests;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// What a million small pages are kept in: half of the memory that the system's allocator would take for them.
+/// Allocator of the process: a million small pages take half of the memory that they would in the system's.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

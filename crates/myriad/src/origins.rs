@@ -1,6 +1,7 @@
-//! `-t`: whether the origins of this machine answer, and whether the workers may connect to them.
+//! Check of origins by `-t`: whether those on this machine answer, and whether the workers may connect to them.
 //!
-//! Addresses of the loopback and unix sockets are asked; others cost time, and somebody else's machine is not to be knocked at.
+//! Only loopback addresses and unix sockets are tried: others cost time, and another machine should not be contacted by a
+//! check.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -22,20 +23,20 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use crate::accounts::{self, Account};
 use crate::pidfile::reason;
 
-/// How long one may take to accept; on the same machine it takes microseconds.
+/// Longest time for an origin to accept; on the same machine it takes microseconds.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Origins that are asked at one time.
+/// Origins that are tried at the same time.
 const AT_ONCE: usize = 16;
 
 /// An address of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Address {
-    /// All that a name stands for: one that answers is enough.
+    /// Addresses of a name: one that answers is enough.
     Tcp(Vec<SocketAddr>),
     Unix(PathBuf),
 }
 
-/// An origin as it is written.
+/// Origin, as the configuration names it.
 #[derive(Clone, Debug)]
 struct Origin {
     address: Address,
@@ -43,8 +44,8 @@ struct Origin {
     span: Span,
 }
 
-/// Warns of origins that nobody stands behind, and of those that the account, which the workers become, cannot reach. Each
-/// address is asked once; what this configuration itself listens at is not. Sockets that are not there may have been told before.
+/// Warns of origins that do not answer, and of those that the account of the workers cannot reach. Each address is tried once,
+/// and none at which this configuration listens itself. Without `tells_missing` nothing is said of sockets that do not exist.
 pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: bool) -> Vec<Diagnostic> {
     let Some(http) = &model.http else { return Vec::new() };
     let mut known = HashSet::new();
@@ -59,7 +60,7 @@ pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: 
     warnings
 }
 
-/// What `upstream` blocks and fixed targets name on this machine.
+/// Origins on this machine that `upstream` blocks and targets without variables name.
 fn origins(http: &HttpConf) -> Vec<Origin> {
     let servers = http.upstreams.iter().flat_map(|upstream| &upstream.servers).filter(|server| !server.down);
     let mut all: Vec<Origin> = servers
@@ -83,13 +84,13 @@ fn origins(http: &HttpConf) -> Vec<Origin> {
     all
 }
 
-/// The address of a target without variables, where it is of this machine.
+/// Address of a target without variables, if it is on this machine.
 fn target_address(protocol: Protocol, target: &Text, is_upstream: impl Fn(&str) -> bool) -> Option<Address> {
     let text = target.as_str().filter(|_| !target.has_variables())?;
     let (scheme, rest) = protocol.split(text)?;
     let port = scheme.and_then(|scheme| scheme.port);
     if let Some(path) = rest.strip_prefix("unix:") {
-        // Of an URL the path of the socket ends with a colon.
+        // In a URL a colon ends the path of the socket.
         let path = if protocol.is_url() { path.split(':').next().unwrap_or(path) } else { path };
         return Some(unix(path.as_bytes()));
     }
@@ -124,7 +125,7 @@ fn unix(path: &[u8]) -> Address {
     Address::Unix(PathBuf::from(std::ffi::OsStr::from_bytes(path)))
 }
 
-/// Whether a server of this configuration listens there: it does once it runs.
+/// Whether a server of this configuration listens there: it will answer once it runs.
 fn is_own(http: &HttpConf, address: &Address) -> bool {
     let listens = || http.servers.iter().flat_map(|server| &server.listens).map(|listen| &listen.address);
     match address {
@@ -139,13 +140,13 @@ fn is_own(http: &HttpConf, address: &Address) -> bool {
     }
 }
 
-/// Asks some at a time, as the account: on Linux a thread can become somebody else by itself.
+/// Tries the origins, some at a time and as the account: on Linux a single thread can change its user.
 fn ask(origins: &[Origin], account: Option<&Account>) -> Vec<io::Result<()>> {
     let next = Mutex::new(0..origins.len());
     let mut answers: Vec<(usize, io::Result<()>)> = std::thread::scope(|scope| {
         let work = || {
             if account.is_some_and(|account| account.assume().is_err()) {
-                // Nothing is known of what it may do.
+                // The thread could not become the account: nothing is known of its rights.
                 return Vec::new();
             }
             let mut answers = Vec::new();
@@ -182,7 +183,7 @@ fn reach(address: &Address) -> io::Result<()> {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
             match connect(&socket, &SocketAddrUnix::new(path)?) {
-                // It is there, and busy.
+                // The origin is there, and busy.
                 Ok(()) | Err(Errno::AGAIN) => Ok(()),
                 Err(error) => Err(error.into()),
             }
@@ -213,7 +214,7 @@ fn warning(origin: &Origin, error: &io::Error, account: Option<&Account>) -> Dia
     }
 }
 
-/// The user whom a socket keeps out, and the rights by which it does.
+/// Warning on a socket that the workers' user may not connect to: what refuses it, with mode and owner.
 fn forbidden(origin: &Origin, path: &Path, account: Option<&Account>) -> Diagnostic {
     let uid = account.map_or_else(|| rustix::process::geteuid().as_raw(), |account| account.uid);
     let user = accounts::name_of(uid).unwrap_or_else(|| uid.to_string());
@@ -233,7 +234,7 @@ fn forbidden(origin: &Origin, path: &Path, account: Option<&Account>) -> Diagnos
     Diagnostic::warning(origin.span, text).help(help)
 }
 
-/// `mode 0660, owner www-data:www-data`.
+/// Mode and owner of a file: `mode 0660, owner www-data:www-data`.
 fn rights(known: &fs::Metadata) -> String {
     let user = accounts::name_of(known.uid()).unwrap_or_else(|| known.uid().to_string());
     let group = accounts::group_name_of(known.gid()).unwrap_or_else(|| known.gid().to_string());

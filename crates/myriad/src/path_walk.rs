@@ -1,5 +1,5 @@
-//! Walks along paths with root's rights, name by name. A link is followed where it is root's and lies in folders that nobody else
-//! can change; below any other folder none is, because its owner could lead root anywhere.
+//! Walks along paths with root's rights, name by name. A link is followed if it is root's and lies in folders that only root
+//! can change; below any other folder none is, because the owner of that folder could lead root anywhere.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -14,27 +14,27 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Flags that open a folder, and never what a link leads to.
+/// Flags that open a folder, and refuse a link.
 pub(crate) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Flags that open a folder to walk through it, which needs no right to read.
+/// Flags that open a folder only to walk through it, which needs no right to read it.
 const STEP: OFlags = FOLDER.union(OFlags::PATH);
 
-/// Most links of one path, as many as the system follows.
+/// Most links in one path: as many as the kernel follows.
 const MAX_LINKS: usize = 40;
 
-/// Whether a file is root's, or of whoever runs this process.
+/// Whether a file belongs to root or to the user of this process.
 pub(crate) fn is_ours(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
 }
 
-/// Whether this is a folder in which nobody but root can replace what is root's.
+/// Whether only root can replace root's files in this folder.
 fn is_kept(known: &Metadata) -> bool {
     let is_sticky = known.mode() & 0o1000 != 0;
     is_ours(known.uid()) && (known.mode() & 0o022 == 0 || is_sticky)
 }
 
-/// What becomes of a walk where a folder is not there.
+/// Rule for a folder that does not exist on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// The folder is made, for all to read.
@@ -45,31 +45,31 @@ pub(crate) enum Missing {
     Fails,
 }
 
-/// How far a walk has come.
+/// A walk under way: the folder that it has reached.
 #[derive(Debug)]
 pub(crate) struct PathWalk {
-    /// The folder that it has come to.
+    /// Folder that was reached.
     pub(crate) at: File,
-    /// Whether nobody but root can lead it elsewhere.
+    /// Whether only root can change the way that led here.
     pub(crate) is_safe: bool,
 }
 
 impl PathWalk {
-    /// A walk that starts where absolute paths do.
+    /// A walk from the root folder.
     pub(crate) fn from_root() -> io::Result<Self> {
         Self::from(rustix::fs::open("/", STEP, Mode::empty())?.into())
     }
 
-    /// A walk that starts at a folder.
+    /// A walk from this folder.
     pub(crate) fn from(at: File) -> io::Result<Self> {
         let is_safe = is_kept(&at.metadata()?);
         Ok(Self { at, is_safe })
     }
 
-    /// Walks along a path of folders. Links are followed where they are root's and the way to them is safe; none where another
-    /// would have to be.
+    /// Walks along a path of folders. Links are followed if they are root's and only root can change the way to them; `None` if
+    /// another link would have to be followed.
     pub(crate) fn walk(self, path: &Path, missing: Missing) -> io::Result<Option<Self>> {
-        // The next one last.
+        // Names that are left, the next one last.
         let mut names: Vec<OsString> = path.iter().rev().map(OsStr::to_owned).collect();
         let mut links = 0;
         let mut walk = self;
@@ -101,7 +101,7 @@ impl PathWalk {
         Ok(Some(walk))
     }
 
-    /// The target of a link; none where it is not to be followed.
+    /// Target of a link; `None` if it must not be followed.
     pub(crate) fn link(&self, name: &OsStr) -> Result<Option<PathBuf>, Errno> {
         if !self.is_own_link(name)? {
             return Ok(None);
@@ -110,7 +110,7 @@ impl PathWalk {
         Ok(Some(OsString::from_vec(target.into_bytes()).into()))
     }
 
-    /// Whether a link may be followed: root's, where nobody else could have put it.
+    /// Whether a link may be followed: it is root's, and only root could have put it there.
     fn is_own_link(&self, name: &OsStr) -> Result<bool, Errno> {
         let known = statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if !FileType::from_raw_mode(known.st_mode).is_symlink() {
@@ -119,13 +119,13 @@ impl PathWalk {
         Ok(self.is_safe && is_ours(known.st_uid))
     }
 
-    /// Opens a file of this folder for appending, and makes it where it is not there.
+    /// Opens a file of this folder for appending; creates it if it does not exist.
     ///
-    /// Where somebody else may put files into the folder it must be a plain file of one name: one with more may be anything that
-    /// they can name, and a pipe would hold up whoever opens it.
+    /// If other users may put files into the folder it must be a plain file with one name: a second name could be a hard link
+    /// to any file, and a pipe would block the open.
     ///
     /// # Errors
-    /// `ELOOP` for a link, which is never followed but for those that the kernel makes in `/proc`.
+    /// `ELOOP` for a link: none is followed except those that the kernel makes in `/proc`.
     fn open_file(&self, name: &OsStr) -> io::Result<OwnedFd> {
         let open = |more| {
             let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -134,7 +134,7 @@ impl PathWalk {
         let is_closed = self.at.metadata()?.mode() & 0o022 == 0;
         if self.is_safe && is_closed {
             return match open(OFlags::NOFOLLOW) {
-                // `/proc/self/fd/1` leads to what has no path: a pipe, say.
+                // A link of the kernel such as `/proc/self/fd/1` may lead to what has no path, such as a pipe.
                 Err(Errno::LOOP) if self.is_proc()? && self.is_own_link(name)? => Ok(open(OFlags::empty())?),
                 opened => Ok(opened?),
             };
@@ -152,17 +152,17 @@ impl PathWalk {
         Ok(fstatfs(&self.at)?.f_type == PROC_SUPER_MAGIC)
     }
 
-    /// Opens the folder of that name. The root of an absolute path is a name, too: it leads there from anywhere.
+    /// Opens the folder of that name. `/`, the first name of an absolute path, leads to the root from anywhere.
     fn step(&self, name: &OsStr) -> Result<File, Errno> {
         openat(&self.at, name, STEP, Mode::empty()).map(File::from)
     }
 }
 
-/// Opens a file for appending, and makes it where it is not there. Root follows links of root's where nobody else could have put
-/// them (`/var/log/a.log` to another disk, `/dev/stdout`), and no others.
+/// Opens a file for appending; creates it if it does not exist. Root follows only links of root that nobody else could have put
+/// there (`/var/log/a.log` to another disk, `/dev/stdout`).
 ///
 /// # Errors
-/// It cannot be opened, or root is led there by somebody else.
+/// It cannot be opened, or another user could have led root there.
 pub(crate) fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
     if !rustix::process::geteuid().is_root() {
         return Ok(File::options().create(true).append(true).open(path)?.into());
@@ -189,7 +189,7 @@ pub(crate) fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
     Err(Errno::LOOP.into())
 }
 
-/// Makes a folder, unless somebody was faster.
+/// Makes a folder, unless it exists by now.
 fn make_here(above: &File, name: &OsStr) -> Result<(), Errno> {
     match mkdirat(above, name, Mode::from_raw_mode(0o755)) {
         Err(Errno::EXIST) => Ok(()),

@@ -1,4 +1,4 @@
-//! Default places of files, and how relative names are completed.
+//! Paths of a server: default places of files, and how relative names are completed.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,7 +12,7 @@ const DEFAULT_CONFIGURATION: &str = "conf/nginx.conf";
 /// nginx's documented default for `error_log`.
 const DEFAULT_ERROR_LOG: &str = "logs/error.log";
 
-/// The places of one server.
+/// Paths of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Paths {
     /// `-p`, absolute.
@@ -24,8 +24,8 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Completes what the command line says: the prefix by the current folder, the others by the prefix. Without a prefix,
-    /// and where nobody has made the default one, the file's own folder takes its place.
+    /// Completes the paths of the command line: the prefix by the current folder, the others by the prefix. Without `-p`, and
+    /// if the default prefix does not exist, the folder of the configuration file is the prefix.
     pub(crate) fn new(options: &Options) -> Self {
         Self::with_default(options, Path::new(DEFAULT_PREFIX))
     }
@@ -44,7 +44,8 @@ impl Paths {
         Self { configuration, ..Self::below(prefix, options.error_log.as_deref()) }
     }
 
-    /// The places around a file: `DIR` for `DIR/site.conf`, and for `DIR/conf/nginx.conf`, as nginx lays them out.
+    /// Paths around a configuration file: the prefix is `DIR` for `DIR/site.conf`, and for `DIR/conf/nginx.conf` as in nginx's
+    /// own layout.
     fn around(configuration: PathBuf, error_log: Option<&Path>) -> Self {
         let folder = configuration.parent().unwrap_or(Path::new("/"));
         let is_conf = folder.file_name().is_some_and(|name| name == "conf");
@@ -61,7 +62,7 @@ impl Paths {
         }
     }
 
-    /// What to do about a file that cannot be made, as lines to go below the error; empty where its folder is there.
+    /// Help on a file that cannot be made, as lines below the error; empty if its folder exists.
     pub(crate) fn advice(&self, path: &Path, error: &io::Error) -> String {
         let missing =
             path.parent().filter(|folder| error.kind() == io::ErrorKind::NotFound && !folder.is_dir());

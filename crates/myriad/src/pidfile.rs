@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Pid;
 
-/// The file that names this process; removed when dropped, unless another process has taken the name since.
+/// File with this process's number; removed when dropped, unless it names another process by then.
 #[derive(Debug)]
 pub(crate) struct PidFile {
     path: PathBuf,
 }
 
 impl PidFile {
-    /// Writes this process's id, whole or not at all as readers see it.
+    /// Writes the file beside its place and renames it: a reader never sees half of it.
     pub(crate) fn write(path: PathBuf) -> io::Result<Self> {
         let aside = with_suffix(&path, ".new");
-        // Left over from a crash, or somebody's link, which is not followed: the new one is made, or nothing is.
+        // Removed first: it may be left from a crash, or a link that another user made, which must not be followed.
         if let Err(error) = fs::remove_file(&aside)
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -30,17 +30,17 @@ impl PidFile {
         Ok(Self { path })
     }
 
-    /// The path of the file now.
+    /// Path of the file now.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes room for a new binary's file: `nginx.pid` becomes `nginx.pid.oldbin`.
+    /// Renames the file for a new binary's: `nginx.pid` becomes `nginx.pid.oldbin`.
     pub(crate) fn rename_to_oldbin(&mut self) -> io::Result<()> {
         self.rename(with_suffix(&self.path, ".oldbin"))
     }
 
-    /// Takes the ordinary name back when the new binary has gone.
+    /// Renames the file back when the new binary has ended.
     pub(crate) fn rename_back(&mut self) -> io::Result<()> {
         let name = self.path.as_os_str().as_encoded_bytes();
         let Some(stem) = name.strip_suffix(b".oldbin") else { return Ok(()) };
@@ -63,7 +63,7 @@ impl Drop for PidFile {
     }
 }
 
-/// The process that a pid file names; the error reads as nginx's own message after `[error] `.
+/// Process that a pid file names. The error reads as nginx's message after `[error] `.
 pub(crate) fn read(path: &Path) -> Result<Pid, String> {
     let text = fs::read_to_string(path)
         .map_err(|error| format!("open() \"{}\" failed ({})", path.display(), reason(&error)))?;

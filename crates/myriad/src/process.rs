@@ -1,4 +1,4 @@
-//! A worker process as the supervisor sees it.
+//! Worker processes, as the supervisor sees one: a child and the channel to it.
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -37,12 +37,12 @@ pub(crate) struct WorkerProcess {
     pub(crate) channel: Option<Channel>,
     pub(crate) state: State,
     pub(crate) since: Instant,
-    /// Modulo 256; connections of QUIC bear it, so that those of a process that is no more are known.
+    /// Number modulo 256. Connection IDs of QUIC hold it, so that connections of an earlier process are recognised.
     number: u8,
 }
 
-/// The number of the next worker process. The first of a supervisor is any, so that an upgrade hardly ever has two of one
-/// number.
+/// Number of the next worker process. The first one of a supervisor follows from its process number, so that during an upgrade
+/// two workers hardly ever have the same number.
 fn next_number() -> u8 {
     static NEXT: OnceLock<AtomicU8> = OnceLock::new();
     NEXT.get_or_init(|| AtomicU8::new(std::process::id() as u8)).fetch_add(1, Ordering::Relaxed)
@@ -75,7 +75,7 @@ impl WorkerProcess {
         self.child.id()
     }
 
-    /// Hands over a configuration with the descriptors it needs.
+    /// Sends a configuration with the descriptors that it needs.
     pub(crate) fn configure(&self, generation: &Generation, keys: &TicketKeys) -> io::Result<()> {
         let listeners = generation.listeners.iter().map(|(_, socket)| socket);
         let logs = generation.logs.iter().map(|(_, file)| file);
@@ -94,7 +94,7 @@ impl WorkerProcess {
         channel.send(kind, payload, descriptors)
     }
 
-    /// Lets it finish what is under way and end.
+    /// Tells it to finish what is under way and end.
     pub(crate) fn quit(&mut self) {
         self.state = State::Leaving;
         if self.tell(Kind::Quit, b"", &[]).is_err() {
@@ -103,24 +103,25 @@ impl WorkerProcess {
         }
     }
 
-    /// Ends it now, with a chance to flush.
+    /// Sends TERM: it writes what must be kept and ends.
     pub(crate) fn terminate(&mut self) {
         self.state = State::Leaving;
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
     }
 
-    /// Ends it without a chance.
+    /// Kills it.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
     }
 
-    /// How it ended, if it has.
+    /// Exit status, if it has ended.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 }
 
-/// nginx's documented `env`: everything goes but `TZ` and what the directive names.
+/// Environment as nginx documents `env`: all variables are removed but `TZ`, `RUST_BACKTRACE` and those that the directive
+/// names.
 fn set_environment(command: &mut Command, main: &MainConf) {
     command.env_clear();
     let kept = ["TZ", "RUST_BACKTRACE"].map(str::to_owned);

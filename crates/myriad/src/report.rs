@@ -3,16 +3,16 @@
 use myriad_conf::{Diagnostic, Parsed, Severity};
 use myriad_log::{ErrorLog, Level, escaped};
 
-/// Something that is to be told, and how bad it is: a warning that stands beside an error stays one.
+/// Message with its own level: a warning beside an error stays a warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) level: Level,
-    /// A sentence, possibly with lines below it that show the place.
+    /// Sentence, sometimes with lines below it that show the place.
     pub(crate) text: String,
 }
 
 impl Finding {
-    /// Diagnostics as they are told: rendered without their label, since the level says the same.
+    /// Findings of diagnostics: rendered without their label, since the level says the same.
     pub(crate) fn of<'d>(
         parsed: &Parsed,
         diagnostics: impl IntoIterator<Item = &'d Diagnostic>,
@@ -29,13 +29,13 @@ impl Finding {
         diagnostics.into_iter().map(finding).collect()
     }
 
-    /// To standard error only.
+    /// Writes it to standard error only.
     pub(crate) fn say(&self) {
         say(self.level, &self.text);
     }
 }
 
-/// What is only a sentence keeps the server from running.
+/// A sentence alone is an error that keeps the server from running.
 impl From<String> for Finding {
     fn from(text: String) -> Self {
         Self { level: Level::Emerg, text }
@@ -52,7 +52,7 @@ pub(crate) fn report(log: &ErrorLog, level: Level, message: &str, aloud: bool) {
     }
 }
 
-/// To standard error only; its lines stay lines, and no line drives the terminal.
+/// Writes to standard error only. Lines stay lines; control characters in them are escaped.
 pub(crate) fn say(level: Level, message: &str) {
     let lines: Vec<_> = message.lines().map(escaped).collect();
     eprintln!("myriad: [{}] {}", level.name(), lines.join("\n"));

@@ -1,4 +1,4 @@
-//! From the command line to what it asks for.
+//! Runs what the command line asks for.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ use crate::supervisor::Supervisor;
 use crate::wordpress::{Preset, SelfSigned};
 use crate::{accounts, certificates, folders, listeners, origins, version, wordpress};
 
-/// Does what the arguments (without the program's name) say; the exit status is nginx's: 0 or 1.
+/// Runs the arguments (without the program's name); exit status as of nginx: 0 or 1.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let options = match cli::parse(arguments) {
         Ok(options) => options,
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// The origin of the configuration; `None` when printing it was all that was asked.
+/// Origin of the configuration; `None` if it was only to be printed.
 fn origin(options: &Options) -> Result<Option<Origin>, String> {
     let Some(asked) = &options.wordpress else {
         let directives = options.directives.clone().unwrap_or_default();
@@ -82,13 +82,13 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
     Ok(Some(Origin { paths, directives: Vec::new(), preset: Some(preset) }))
 }
 
-/// Standard output may be a file or a pipe that ends early.
+/// Prints a configuration; an error is told, as standard output may be a full disk or a closed pipe.
 fn print(text: &[u8]) -> Result<Option<Origin>, String> {
     io::stdout().write_all(text).map_err(|error| format!("wordpress: --print: {error}"))?;
     Ok(None)
 }
 
-/// The log that is written to until the configuration names another: `-e`, made at once as nginx makes it.
+/// Log until the configuration names another: that of `-e`, created at once as in nginx.
 fn early_log(paths: &Paths, was_asked_for: bool) -> ErrorLog {
     let Some(path) = &paths.error_log else { return ErrorLog::new(Vec::new()) };
     match logs::open(path) {
@@ -124,9 +124,9 @@ fn tell(log: &ErrorLog, findings: &[Finding]) {
 fn test(origin: &Origin, options: &Options) -> ExitCode {
     let log = early_log(&origin.paths, options.error_log.is_some());
     let path = origin.paths.configuration.display();
-    // Who asks about a request wants its answer alone.
+    // With `--explain` only the explanation is printed.
     let quiet = options.quiet || options.explain.is_some();
-    // Nor whether the server could be started now.
+    // Nor is it tried whether the server could start now.
     let tries = options.explain.is_none();
     let failed = || {
         eprintln!("myriad: configuration file {path} test failed");
@@ -139,7 +139,7 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
             return failed();
         }
     };
-    // All of it in one go: who frees an address need not ask again for the rest.
+    // All problems at once, so that one run of `-t` shows everything that is to be mended.
     tell(&log, &faults);
     tell(&log, &configuration.warnings());
     if tries {
@@ -166,7 +166,7 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The configuration, and what keeps it from running here, as far as that can be tried; else what is wrong in it.
+/// The configuration, with what would keep it from starting here as far as `-t` can try it; or its errors.
 fn tested(origin: &Origin, quiet: bool, tries: bool) -> Result<(Configuration, Vec<Finding>), Vec<Finding>> {
     let examined = origin.examine();
     let unknown_user = unknown_user(examined.model());
@@ -181,13 +181,13 @@ fn tested(origin: &Origin, quiet: bool, tries: bool) -> Result<(Configuration, V
     Ok((configuration, faults))
 }
 
-/// What keeps the written user from being become, in a configuration that is wrong in other ways.
+/// Error of the directive `user`, looked up even in a configuration that has other errors.
 fn unknown_user(model: &Model) -> Option<Finding> {
     model.main.user.as_ref().and_then(|_| generation::account(model).err()).map(Finding::from)
 }
 
-/// As `nginx -t`: log files must open, the user must exist, and addresses be free, unless the server that runs with this
-/// configuration is the one that has them.
+/// Tries what `nginx -t` tries: log files open, the user exists, addresses are free or held by the running server of this
+/// configuration.
 fn open_what_it_names(origin: &Origin, configuration: &Configuration, tries: bool) -> Vec<Finding> {
     let model = &configuration.model;
     let opened = Logs::open(model, &origin.paths).map(drop);
@@ -205,17 +205,17 @@ fn open_what_it_names(origin: &Origin, configuration: &Configuration, tries: boo
     findings
 }
 
-/// Why a pid file could not be made, where its folder is not there. The file is not made: it would be read as that of a server.
+/// Error of a pid file whose folder does not exist. The file itself is not made on trial: it would be read as that of a server.
 fn no_folder(path: &Path, paths: &Paths) -> Option<Finding> {
     let error = path.parent().and_then(|folder| std::fs::metadata(folder).err())?;
     let advice = paths.advice(path, &error);
     Some(format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error)).into())
 }
 
-/// Origins of this machine that do not answer, or not to the workers.
+/// Warnings of origins on this machine that do not answer, or not to the workers.
 fn unreachable(origin: &Origin, configuration: &Configuration) -> Vec<Finding> {
     let account = generation::account(&configuration.model).ok().flatten();
-    // A preset has told of the sockets that are not there, by the option that names them.
+    // A preset has warned of missing sockets already, by the option that names them.
     let tells_missing = origin.preset.is_none();
     let warnings = origins::warnings(&configuration.model, account.as_ref(), tells_missing);
     Finding::of(&configuration.parsed, &warnings)
@@ -225,7 +225,7 @@ fn pid_path(origin: &Origin, model: &Model) -> PathBuf {
     origin.paths.complete(model.main.pid.bytes())
 }
 
-/// `-s`.
+/// Sends the signal of `-s` to the running supervisor.
 fn send(origin: &Origin, request: Request) -> ExitCode {
     let configuration = match origin.load() {
         Ok(configuration) => configuration,
@@ -251,7 +251,7 @@ fn send(origin: &Origin, request: Request) -> ExitCode {
     }
 }
 
-/// The folder of a `myriad wordpress` is one process's at a time; an upgrade brings it along.
+/// Claims the folder of a `myriad wordpress`; in an upgrade the old supervisor hands over its lock.
 fn claim(origin: &Origin, birth: &mut Birth) -> Result<Option<Instance>, String> {
     if origin.preset.is_none() {
         return Ok(None);
@@ -262,7 +262,7 @@ fn claim(origin: &Origin, birth: &mut Birth) -> Result<Option<Instance>, String>
     Instance::claim(&origin.paths.prefix).map(Some)
 }
 
-/// The folders of zones that are another user's: whoever served before, with another `--user` or none of its own.
+/// Renames folders of zones that belong to the user of an earlier server, started with another `--user`: they are made anew.
 fn begin_caches_anew(origin: &Origin, configuration: &Configuration) {
     let Ok(Some(account)) = generation::account(&configuration.model) else { return };
     for zone in configuration.model.http.iter().flat_map(|http| &http.cache_zones) {

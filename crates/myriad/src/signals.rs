@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::process::Signal;
 use signal_hook::{flag, low_level::pipe};
 
-/// Signals that a process has asked to be told of.
+/// Signals that a process watches.
 #[derive(Debug)]
 pub(crate) struct Signals {
     wake: UnixStream,
@@ -17,14 +17,14 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Takes over these signals for the whole process, for as long as it lives.
+    /// Takes over these signals for the whole process and the rest of its life.
     pub(crate) fn watch(signals: &[Signal]) -> io::Result<Self> {
         let (wake, waker) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         let mut flags = Vec::with_capacity(signals.len());
         for &signal in signals {
             let raised = Arc::new(AtomicBool::new(false));
-            // Actions run in the order they are registered: the flag stands before the loop wakes.
+            // Actions run in the order of registration: the flag is set before the loop wakes.
             flag::register(signal.as_raw(), Arc::clone(&raised))?;
             pipe::register(signal.as_raw(), waker.try_clone()?)?;
             flags.push((signal, raised));
@@ -32,7 +32,7 @@ impl Signals {
         Ok(Self { wake, flags })
     }
 
-    /// The signals raised since the last call, each once, in the order they were given to [`Signals::watch`].
+    /// Signals raised since the last call, each once, in the order of [`Signals::watch`].
     pub(crate) fn take(&self) -> Vec<Signal> {
         let mut bin = [0; 64];
         while matches!((&self.wake).read(&mut bin), Ok(read) if read > 0) {}
@@ -42,13 +42,13 @@ impl Signals {
 }
 
 impl AsFd for Signals {
-    /// Readable when a signal was raised.
+    /// Descriptor that is readable when a signal was raised.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
 }
 
-/// The name a person knows the signal by, for log lines.
+/// Name of a signal for log lines.
 pub(crate) fn name(signal: Signal) -> &'static str {
     match signal {
         Signal::HUP => "SIGHUP",

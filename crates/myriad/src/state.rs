@@ -1,7 +1,7 @@
-//! State that the worker wants to keep: written here, where its files belong to whoever started the server.
+//! State that the worker keeps over restarts, in files that the supervisor writes and the user who started the server owns.
 //!
-//! The worker talks to authorities and holds their answers; it may not be able to write anywhere, and what it could write
-//! whoever shares its user could read. So it hands its files over, and only those that the configuration names are taken.
+//! The worker gets certificates from authorities. It may have no right to write anywhere, and other programs of its user could
+//! read what it wrote. So it hands the files to the supervisor, which takes only those that the configuration names.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,18 +10,18 @@ use std::path::{Path, PathBuf};
 
 use myriad_conf::Model;
 
-/// The files that the configuration names; `prefix` completes relative names.
+/// Files of state that the configuration names; `prefix` completes relative names.
 pub(crate) fn names(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     myriad_tls::acme_state(model, prefix)
 }
 
-/// Reads those of the files that are there: path and bytes.
+/// Reads the files of state that exist: path and bytes.
 pub(crate) fn read(model: &Model, prefix: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let files = names(model, prefix).into_iter();
     files.filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes))).collect()
 }
 
-/// Replaces a file as a whole: after a crash it is the old one or the new one.
+/// Replaces a file in one step: after a crash it is the old one or the new one.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     if !folder.is_dir() {
@@ -33,7 +33,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".new");
     let aside = PathBuf::from(aside);
-    // Left over from a crash. Nobody's link is followed: the new one is made, or nothing is.
+    // Removed first: it may be left from a crash, or a link that another user made, which must not be followed.
     if let Err(error) = fs::remove_file(&aside)
         && error.kind() != io::ErrorKind::NotFound
     {
@@ -56,7 +56,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("myriad-state-{}", std::process::id()));
         let path = folder.join("deep/state/account.key");
         write(&path, b"one").expect("written");
-        // A crash in the middle of the next one, and somebody's link in its place.
+        // A crash in the middle of the next write, and a link of another user in its place.
         let aside = folder.join("deep/state/account.key.new");
         std::os::unix::fs::symlink("/nowhere/else", &aside).expect("link");
         write(&path, b"two").expect("written");

@@ -1,17 +1,17 @@
-//! The standard descriptors: how a re-executed process receives its channel, and how a daemon lets the terminal go.
+//! Standard descriptors: how a re-executed process receives its channel, and how a daemon leaves the terminal.
 
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Takes standard input for a use of its own and puts `/dev/null` in its place.
+/// Takes the descriptor of standard input and puts `/dev/null` in its place.
 pub(crate) fn take_stdin() -> io::Result<OwnedFd> {
     let taken = io::stdin().as_fd().try_clone_to_owned()?;
     rustix::stdio::dup2_stdin(null()?)?;
     Ok(taken)
 }
 
-/// Leaves the terminal; standard error becomes `log` where there is one.
+/// Leaves the terminal: standard input and output become `/dev/null`, standard error becomes `log` if there is one.
 pub(crate) fn leave_terminal(log: Option<&OwnedFd>) -> io::Result<()> {
     rustix::stdio::dup2_stdin(null()?)?;
     rustix::stdio::dup2_stdout(null()?)?;

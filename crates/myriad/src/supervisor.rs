@@ -1,4 +1,4 @@
-//! The supervisor: owns sockets, logs, pid file and rights; keeps a worker running; meets no client.
+//! The supervisor: owns sockets, logs, pid file and privileges; keeps a worker process running; parses no network input.
 //!
 //! ```text
 //! starting --worker ready--> running --TERM, INT--> stopping --workers gone--> end
@@ -36,8 +36,8 @@ use pending::Reload;
 use succession::Succession;
 use workers::Workers;
 
-/// How long a worker that was told to stop may take. It ends at once unless it has catalogues of many files to write; nginx's
-/// master grants a second.
+/// Time that a worker has to end after TERM. It ends at once unless it has catalogues of many files to write; nginx's master
+/// grants one second.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 const WATCHED: [Signal; 8] = [
@@ -51,7 +51,7 @@ const WATCHED: [Signal; 8] = [
     Signal::CHILD,
 ];
 
-/// Why everything is being ended.
+/// Kind of the end that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Graceful,
@@ -59,7 +59,7 @@ enum Ending {
     Fast(Instant),
 }
 
-/// See the module.
+/// A running server: its configuration, its workers and what others know of it.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     signals: Signals,
@@ -75,7 +75,7 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Opens everything and starts the first worker; errors are messages for the log.
+    /// Opens what the configuration asks for and starts the first worker. Errors are messages for the log.
     pub(crate) fn start(
         origin: &Origin,
         configuration: Configuration,
@@ -134,12 +134,13 @@ impl Supervisor {
         if self.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 
-    /// Tells the log, and standard error until the first worker accepts.
+    /// Writes to the log, and to standard error until the first worker accepts.
     fn log(&self, level: Level, message: &str) {
         report(&self.current.log, level, message, !self.announced.is_made());
     }
 
-    /// Waits for a signal, a message, a child's end or the next deadline; gives the workers that spoke.
+    /// Waits for a signal, a message, the end of a child or the next deadline; returns the process numbers of the workers that
+    /// sent something.
     fn wait(&self) -> io::Result<Vec<u32>> {
         let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];
         let mut pids = Vec::new();
@@ -205,7 +206,7 @@ impl Supervisor {
         self.workers.quit();
     }
 
-    /// nginx's WINCH: workers end gracefully, this process stays with its sockets.
+    /// WINCH, as in nginx: workers end gracefully, this process stays and keeps its sockets.
     fn close_workers(&mut self) {
         self.workers.accepting = false;
         self.workers.respawn.due = None;
@@ -276,7 +277,7 @@ impl Supervisor {
         }
     }
 
-    /// nginx's USR2: a new binary is started beside this one, which keeps serving until it is told to end.
+    /// USR2, as in nginx: starts the new binary beside this one, which keeps serving until it is told to end.
     fn upgrade(&mut self) {
         if self.succession.has_heir() || self.ending.is_some() {
             return;

@@ -1,22 +1,21 @@
-//! Keys of TLS tickets, kept here while workers come and go: a visitor's session outlives the process that began it.
+//! Keys of TLS tickets, kept by the supervisor so that a visitor's session can be resumed at the next worker process.
 //!
-//! The worker makes them and lets them rotate; this holds the last record of each life time, and no key that the worker
-//! has forgotten.
+//! The worker makes and rotates them. Here only the last record of each lifetime is held, so no key outlives its rotation.
 
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Life times that are kept: as many as `ssl_session_timeout` has values, as a rule one.
+/// Most lifetimes that are kept. There is one for each value of `ssl_session_timeout`, as a rule one in all.
 const MOST: usize = 64;
-/// Bytes of a record: two keys have a hundred.
+/// Most bytes of a record: two keys take about a hundred.
 const LARGEST: usize = 256;
 
-/// Records by the life time of tickets, seconds.
+/// Records of keys by the lifetime of their tickets, seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TicketKeys(HashMap<u32, Vec<u8>>);
 
 impl TicketKeys {
-    /// The keys of these records; a record out of bounds is left out.
+    /// Keys of these records; a record out of bounds is left out.
     pub(crate) fn of(records: impl IntoIterator<Item = (u32, Vec<u8>)>) -> Self {
         let mut keys = Self::default();
         for (lifetime_s, record) in records {
@@ -25,7 +24,7 @@ impl TicketKeys {
         keys
     }
 
-    /// Takes a record in place of the one before, an empty one being none; an error where it is out of bounds.
+    /// Takes a record in place of the one before; an empty one only removes that. An error if it is out of bounds.
     pub(crate) fn take(&mut self, lifetime_s: u32, record: Vec<u8>) -> Result<(), &'static str> {
         if record.is_empty() {
             self.0.remove(&lifetime_s);
@@ -39,14 +38,14 @@ impl TicketKeys {
         Ok(())
     }
 
-    /// The keys that may still open a ticket, as they are handed on.
+    /// Keys that may still open a ticket, to be handed on.
     pub(crate) fn valid(&mut self) -> &Self {
         self.forget_old(now_s());
         self
     }
 
-    /// Forgets those whose last ticket has expired: a record begins with the time at which its newer key was made, which
-    /// seals for a life time.
+    /// Removes records whose last ticket has expired. A record begins with the time at which its newer key was made; the key
+    /// makes tickets for one lifetime, and they live for another.
     fn forget_old(&mut self, now_s: u64) {
         self.0.retain(|lifetime_s, record| {
             let made_s = record.first_chunk().map(|made| u64::from_be_bytes(*made));
@@ -54,12 +53,12 @@ impl TicketKeys {
         });
     }
 
-    /// All of them.
+    /// All records.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &[u8])> {
         self.0.iter().map(|(lifetime_s, record)| (*lifetime_s, record.as_slice()))
     }
 
-    /// All of them, taken out.
+    /// All records, taken out.
     pub(crate) fn into_map(self) -> HashMap<u32, Vec<u8>> {
         self.0
     }
@@ -83,7 +82,7 @@ mod tests {
         assert_eq!(keys.iter().len(), 1);
         keys.forget_old(now_s() + 610);
         assert_eq!(keys.iter().len(), 0);
-        // Reloads with ever other life times leave no room for none.
+        // Reloads that change the lifetime again and again do not use up the bound.
         for lifetime_s in 1..1000 {
             assert_eq!(keys.take(lifetime_s, made(now_s() - 2001)), Ok(()), "{lifetime_s}");
         }

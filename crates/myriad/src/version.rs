@@ -1,14 +1,14 @@
-//! `-v` and `-V`: what this binary is, and which part of nginx's language it speaks.
+//! `-v` and `-V`: version of this binary, and the part of nginx's language that it reads.
 
 use std::fmt::Write;
 
 use myriad_conf::registry::{Row, Status};
 use myriad_serve::registry;
 
-/// The release of nginx whose documented language is spoken; tools compare with it.
+/// Release of nginx whose documented language is read; tools compare with it.
 const NGINX_LEVEL: &str = "1.31.4";
 
-/// Libraries and machinery that nginx has only when asked and that are here.
+/// Optional libraries and mechanisms of nginx that are here.
 const PRESENT: &[&str] = &["--with-pcre", "--with-pcre-jit", "--with-threads", "--with-debug"];
 
 /// HTTP modules that nginx builds by default, each with the directive that is the reason to have it.
@@ -47,7 +47,7 @@ const DEFAULT: &[(&str, &str)] = &[
     ("tunnel", "tunnel_pass"),
 ];
 
-/// HTTP modules that nginx builds only when asked, each with its directive.
+/// HTTP modules that nginx builds only on request, each with the directive that is the reason to have it.
 const OPTIONAL: &[(&str, &str)] = &[
     ("realip", "set_real_ip_from"),
     ("addition", "add_before_body"),
@@ -67,13 +67,13 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("v3", "http3"),
 ];
 
-/// The text of `-v`; with `configure`, that of `-V`.
+/// Text of `-v`; with `configure` that of `-V`.
 pub(crate) fn text(configure: bool) -> String {
     let mut text = format!("myriad version: myriad/{}\n", env!("CARGO_PKG_VERSION"));
     let _ = writeln!(text, "nginx version: nginx/{NGINX_LEVEL}");
     if configure {
         if is_here(&registry().rows(), "ssl_certificate") {
-            // Tools read here what to expect of TLS.
+            // Line in which tools look for TLS.
             text.push_str("built with OpenSSL 3.5.0 (what TLS behaves like; it is rustls)\n");
             text.push_str("TLS SNI support enabled\n");
         }
@@ -82,7 +82,7 @@ pub(crate) fn text(configure: bool) -> String {
     text
 }
 
-/// What nginx would have been configured with to accept the same modules.
+/// Arguments with which nginx's `configure` would build the same modules.
 fn arguments(rows: &[Row]) -> Vec<String> {
     let with = OPTIONAL.iter().filter(|(_, directive)| is_here(rows, directive));
     let without = DEFAULT.iter().filter(|(_, directive)| !is_here(rows, directive));
@@ -93,7 +93,7 @@ fn arguments(rows: &[Row]) -> Vec<String> {
         .collect()
 }
 
-/// Whether a configuration may hold the directive and gets what it asks for, if only because it is so anyway.
+/// Whether a directive is implemented, or has no effect because what it asks for always holds.
 fn is_here(rows: &[Row], directive: &str) -> bool {
     let is_obeyed =
         |status: Status| matches!(status, Status::Same | Status::Differs(_) | Status::NoEffect(_));

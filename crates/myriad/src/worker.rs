@@ -31,10 +31,10 @@ use myriad_tls::KeepTicketKeys;
 /// The hidden argument that makes this binary a worker.
 pub(crate) const ARGUMENT: &str = "--worker";
 
-/// Signals that end a process by default but reach a worker only through the terminal it shares.
+/// Signals that a worker ignores: they end a process by default, but reach a worker only through the terminal that it shares.
 const IGNORED: [Signal; 4] = [Signal::INT, Signal::HUP, Signal::USR1, Signal::USR2];
 
-/// The supervisor, which keeps what must outlive the worker process, at the other end of the channel.
+/// Keeper at the other end of the channel: the supervisor keeps what must outlive the worker process.
 #[derive(Debug)]
 struct Supervisor(Arc<Channel>);
 
@@ -60,13 +60,13 @@ impl KeepFolders for Supervisor {
 
 impl KeepTicketKeys for Supervisor {
     fn ticket_keys(&self, lifetime_s: u32, record: Option<&[u8]>) {
-        // Without a supervisor there is no next process.
+        // An error is ignored: without a supervisor there is no next process.
         let _ =
             self.0.send(Kind::TicketKeys, &encode_ticket_key(lifetime_s, record.unwrap_or_default()), &[]);
     }
 }
 
-/// Runs until told to end; standard input is the channel to the supervisor.
+/// Runs the worker until it is told to end; standard input is the channel to the supervisor.
 pub(crate) fn run() -> ExitCode {
     match Worker::inherit().and_then(Worker::serve) {
         Ok(()) => ExitCode::SUCCESS,
@@ -81,9 +81,9 @@ struct Worker {
     channel: Arc<Channel>,
     signals: Signals,
     site: Option<Arc<Site>>,
-    /// The control socket.
+    /// Server of the control socket.
     control_server: Option<ControlServer>,
-    /// The user who started the server, and may speak to the control socket.
+    /// User who started the server, and may use the control socket.
     owner: u32,
     draining: bool,
 }
@@ -93,7 +93,7 @@ impl Worker {
         let watched = [&[Signal::TERM, Signal::QUIT][..], &IGNORED].concat();
         let signals = Signals::watch(&watched)?;
         let channel = Channel::new(UnixStream::from(stdio::take_stdin()?))?;
-        // Before another account is assumed.
+        // User before the worker becomes its account.
         let owner = rustix::process::geteuid().as_raw();
         Ok(Self {
             channel: Arc::new(channel),
@@ -111,7 +111,8 @@ impl Worker {
             if signalled {
                 let raised = self.signals.take();
                 if raised.contains(&Signal::TERM) {
-                    // The catalogue of a million files takes a second to write, and saves a minute at the start.
+                    // Catalogues of zones are written: that of a million files takes a second, and saves a minute at the next
+                    // start.
                     if let Some(site) = &self.site {
                         site.halt();
                         if site.has_failed() {
@@ -127,7 +128,7 @@ impl Worker {
             if spoken {
                 match self.channel.receive() {
                     Ok(Some(message)) => self.handle(message)?,
-                    // The supervisor is gone: what is under way is finished, then this ends too.
+                    // The supervisor has ended: the worker finishes what is under way and ends, too.
                     Ok(None) | Err(_) => self.drain(),
                 }
             }
@@ -137,7 +138,7 @@ impl Worker {
     fn wait(&self) -> io::Result<(bool, bool)> {
         let channel = [PollFd::new(&self.channel, PollFlags::IN)];
         let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];
-        // A channel at its end is always readable; while draining nothing more is expected of it.
+        // While draining no more messages are expected, and a closed channel would always be readable: it is not polled.
         if !self.draining {
             polled.extend(channel);
         }
@@ -197,7 +198,7 @@ impl Worker {
             return self.open_door(control);
         }
         if let Err(error) = limit(&model) {
-            // As nginx: a server with fewer descriptors is better than none.
+            // Only a warning, as in nginx: a server with fewer descriptors is better than none.
             eprintln!("myriad: [warn] setrlimit() failed: {error}");
             let _ = raise_descriptors();
         }
@@ -213,7 +214,7 @@ impl Worker {
         self.open_door(control)
     }
 
-    /// Answers at the control socket from now on, and no more at the one before.
+    /// Serves this control socket in place of the one before.
     fn open_door(&mut self, control: Option<OwnedFd>) -> Result<(), String> {
         let asked = self.site.as_ref().zip(control);
         let control_server =
@@ -223,12 +224,12 @@ impl Worker {
         Ok(())
     }
 
-    /// Hands what must outlive this process over to the supervisor.
+    /// The supervisor as the site's keeper of what must outlive this process.
     fn keeper(&self) -> Keeper {
         Arc::new(Supervisor(Arc::clone(&self.channel)))
     }
 
-    /// What the site is started with, of what the supervisor handed over.
+    /// Start of the site, made of what the supervisor handed over.
     fn inherited(&self, handover: Handover, descriptors: Vec<OwnedFd>) -> Result<Inherited, String> {
         let Handover { paths, tls_files, listeners, quic, ticket_keys, logs, .. } = handover;
         if descriptors.len() != listeners.len() + logs.len() {
@@ -249,7 +250,7 @@ impl Worker {
         })
     }
 
-    /// Begins to end, once; the process exits when the last exchange has.
+    /// Begins to drain, once; the process exits when the last exchange has ended.
     fn drain(&mut self) {
         if std::mem::replace(&mut self.draining, true) {
             return;
@@ -266,8 +267,8 @@ impl Worker {
     }
 }
 
-/// `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first, as many descriptors as may be had: a soft limit
-/// of 1024 is a default for shells, not for servers.
+/// Sets `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first the limit is raised as far as possible: the usual
+/// soft limit of 1024 is for shells, not for servers.
 fn limit(model: &Model) -> io::Result<()> {
     let descriptors = getrlimit(Resource::Nofile);
     let wanted = match model.main.worker_rlimit_nofile {
@@ -280,7 +281,7 @@ fn limit(model: &Model) -> io::Result<()> {
     limit_core(model)
 }
 
-/// Raises the limit of descriptors as far as it goes without rights.
+/// Raises the soft limit of descriptors to the hard one, which needs no privilege.
 fn raise_descriptors() -> io::Result<()> {
     let most = getrlimit(Resource::Nofile).maximum;
     Ok(setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })?)

@@ -52,17 +52,17 @@ enum Sort {
     Size,
 }
 
-/// What was asked on the command line.
+/// Command line of `myriad cache`.
 #[derive(Debug)]
 pub(super) struct Command {
     words: Words,
     request: Request,
     sort: Option<Sort>,
-    /// Most lines of a sorted list, which must be read whole first.
+    /// Most lines of a sorted list. To sort, the whole answer is read first.
     limit: Option<usize>,
 }
 
-/// Reads the words after `myriad cache`; none where help is wanted.
+/// Reads the words after `myriad cache`; `None` if help is asked for.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Command>, String> {
     let words = Words::parse(arguments, OPTIONS)?;
     if words.help {
@@ -158,7 +158,7 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
     Ok(found(any))
 }
 
-/// Writes one report; false where nobody reads any more.
+/// Writes one report; `false` once the reader has closed the output.
 fn write(output: &mut Output, reply: &Reply, first: bool, json: bool, is_list: bool) -> Result<bool, String> {
     if json {
         return output.line(&reply.json());
@@ -173,12 +173,12 @@ fn write(output: &mut Output, reply: &Reply, first: bool, json: bool, is_list: b
     }
 }
 
-/// Blocks have an empty line between them.
+/// Empty line between blocks.
 fn block(output: &mut Output, text: &str, first: bool) -> Result<bool, String> {
     Ok((first || output.line("")?) && output.line(text.trim_end())?)
 }
 
-/// The first pages of all, in an order; no more are kept than are to be shown, and as many again.
+/// First pages in the order of the list. At most twice as many are held as are shown.
 fn sorted(
     running: &Running,
     request: &Request,

@@ -1,4 +1,4 @@
-//! Asking a running server over its control socket.
+//! Client of a running server's control socket.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -13,22 +13,22 @@ use crate::paths::Paths;
 use crate::pidfile::reason;
 use crate::{accounts, cli, wordpress};
 
-/// How long a server may be silent in the middle of an answer: a purge may wait for a sweep of everything.
+/// Longest silence of a server in the middle of an answer: a purge may wait for a sweep of all pages.
 const SILENCE: Duration = Duration::from_mins(5);
-/// Bytes of the longest line of an answer that is read.
+/// Most bytes of a line of an answer.
 const LONGEST_LINE: u64 = 16 << 20;
 
-/// The running server that a command line means.
+/// Running server that a command line names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Running {
     socket: PathBuf,
-    /// What it was found by, for messages.
+    /// How the command line named it, for messages.
     named: String,
 }
 
 impl Running {
-    /// Finds the control socket: named, or of the configuration that `-c`, `-p` and `-g` name. Without a
-    /// configuration file it is where `myriad wordpress` has it.
+    /// Finds the control socket: that of `--socket`, or of the configuration that `-c`, `-p` and `-g` name. Without a
+    /// configuration file it is that of `myriad wordpress`.
     pub(crate) fn find(server: &cli::Options, named: Option<&Path>) -> Result<Self, String> {
         if let Some(path) = named {
             let socket = std::path::absolute(path).map_err(|error| error.to_string())?;
@@ -53,14 +53,14 @@ impl Running {
         }
     }
 
-    /// The server whose control socket lies beside this pid file, where it is if nothing else is written.
+    /// The server whose control socket lies beside this pid file, as it does unless `control_socket` is written.
     pub(crate) fn beside(pid_file: &Path) -> Self {
         let socket = socket::beside(pid_file);
         Self { named: format!("with the control socket {}", socket.display()), socket }
     }
 
-    /// Asks, and gives each line of the answer to `tell` until that says false. The answer's end comes back, none where
-    /// `tell` ended it.
+    /// Sends a request, and gives each line of the answer to `tell` until that returns `false`. Returns the end of the answer;
+    /// `None` if `tell` stopped it.
     pub(crate) fn ask(
         &self,
         request: &Request,
@@ -69,7 +69,7 @@ impl Running {
         let mut stream = socket::reach(&self.socket).map_err(|error| self.unreachable(&error))?;
         let failed = |error: &io::Error| format!("{}: {}", self.socket.display(), reason(error));
         stream.set_read_timeout(Some(SILENCE)).map_err(|error| failed(&error))?;
-        // A server that refuses at once may close before it has read all: its answer says why.
+        // A server that refuses at once may close before it has read the request: its answer says why.
         let sent = stream.write_all(request.line().as_bytes());
         let mut lines = BufReader::with_capacity(64 << 10, stream);
         let mut line = Vec::new();

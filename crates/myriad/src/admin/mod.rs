@@ -20,7 +20,7 @@ use crate::version;
 pub(crate) use client::Running;
 pub(crate) use options::{Known, Words};
 
-/// The first word of a command line that asks a running server.
+/// Command that asks a running server: the first word of its command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Cache,
@@ -37,7 +37,7 @@ impl Command {
         }
     }
 
-    /// Runs it. The exit status: 0 done, 1 not done, 2 nothing was found.
+    /// Runs the command. Exit status: 0 done, 1 not done, 2 nothing was found.
     pub(crate) fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
         let ran = match self {
             Self::Cache => cache::parse(arguments).and_then(|command| {

@@ -1,4 +1,4 @@
-//! Words of a command line: options that stand anywhere, `--name value` or `--name=value`, the rest in order.
+//! Command lines of commands: options `--name value` or `--name=value` anywhere, the other words in order.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::cli;
 
-/// A command line, taken apart.
+/// A command line, split into options and words.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     /// `-c`, `-p`, `-g`.
@@ -16,18 +16,18 @@ pub(crate) struct Words {
     /// `-h`, `--help`.
     pub(crate) help: bool,
     options: Vec<(&'static str, Option<String>)>,
-    /// What is no option.
+    /// Words that are no options.
     pub(crate) plain: Vec<String>,
 }
 
-/// Options that every command has, of more than a letter.
+/// Long options that every command has.
 const GENERAL: [&str; 2] = ["--socket", "--help"];
 
-/// An option of a command, and whether a value follows it.
+/// Option of a command, and whether it takes a value.
 pub(crate) type Known = (&'static str, bool);
 
 impl Words {
-    /// Takes the arguments apart by what the command knows; the error is a sentence.
+    /// Splits the arguments by the options of the command; the error is a sentence.
     pub(crate) fn parse(
         mut arguments: impl Iterator<Item = OsString>,
         known: &[Known],
@@ -74,24 +74,24 @@ impl Words {
         Ok(words)
     }
 
-    /// Whether an option was said.
+    /// Whether an option was given.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.options.iter().any(|(known, _)| *known == name)
     }
 
-    /// The value of an option, the last that was said.
+    /// Last value that was given for an option.
     pub(crate) fn value(&self, name: &str) -> Option<String> {
         self.values(name).pop()
     }
 
-    /// All values of an option.
+    /// All values that were given for an option.
     pub(crate) fn values(&self, name: &str) -> Vec<String> {
         let said = self.options.iter().filter(|(known, _)| *known == name);
         said.filter_map(|(_, value)| value.clone()).collect()
     }
 }
 
-/// The value of an option, glued to it or the next argument: not left out, nor another option that was meant.
+/// Value of an option: behind its `=`, or the next argument unless that is an option.
 fn value_of(
     name: &str,
     glued: Option<OsString>,

@@ -1,14 +1,14 @@
-//! What commands print, and the exit status that says whether they found anything.
+//! Output of commands, and the exit status that says whether they found anything.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// What a command found, if anything.
+/// Whether a command found anything.
 pub(super) fn found(any: bool) -> ExitCode {
     if any { ExitCode::SUCCESS } else { ExitCode::from(2) }
 }
 
-/// Standard output: a reader that has seen enough (`| head`) is no error.
+/// Standard output. A reader that closes it early (`| head`) is no error.
 pub(super) struct Output {
     out: io::BufWriter<io::StdoutLock<'static>>,
 }
@@ -18,7 +18,7 @@ impl Output {
         Self { out: io::BufWriter::with_capacity(64 << 10, io::stdout().lock()) }
     }
 
-    /// Writes a line; false where nobody reads any more.
+    /// Writes a line; `false` once the reader has closed the output.
     pub(super) fn line(&mut self, text: &str) -> Result<bool, String> {
         Self::judged(writeln!(self.out, "{text}"))
     }

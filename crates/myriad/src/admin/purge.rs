@@ -1,4 +1,4 @@
-//! `myriad purge`: takes pages out of a running server's zones.
+//! `myriad purge`: purges pages from a running server's zones.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -52,14 +52,14 @@ const OPTIONS: &[Known] = &[
     ("--json", false),
 ];
 
-/// What was asked on the command line.
+/// Command line of `myriad purge`.
 #[derive(Debug)]
 pub(super) struct Command {
     words: Words,
     request: Request,
 }
 
-/// Reads the words after `myriad purge`; none where help is wanted.
+/// Reads the words after `myriad purge`; `None` if help is asked for.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Command>, String> {
     let words = Words::parse(arguments, OPTIONS)?;
     if words.help {
@@ -91,7 +91,7 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
     let mut output = Output::new();
     let mut reports: Vec<PurgeReport> = Vec::new();
     let asked = running.ask(&command.request, |reply| {
-        // Nobody reading is no reason to purge less.
+        // Goes on when the output is closed: the purge is to be complete.
         if let Reply::Purge(report) = &reply {
             output.line(&if json { reply.json() } else { render::purge(report) })?;
             reports.push((**report).clone());

@@ -1,5 +1,5 @@
-//! The control socket as the worker process serves it: one request a connection, each on a thread of its own, so that
-//! neither visitors nor one another wait.
+//! Server of the control socket in the worker process: one request a connection, each on a thread of its own, so that neither
+//! visitors nor other commands wait.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,26 +14,26 @@ use myriad_serve::Site;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SocketFlags, accept_with, sockopt};
 
-/// Most commands that are served at once; a client beyond them is told so.
+/// Most commands that are served at once; a client beyond them is refused with that reason.
 const MOST_AT_ONCE: usize = 8;
-/// How long a request may take to arrive.
+/// Longest time for a request to arrive.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long an answer may stand still, as one does that is read a screen at a time.
+/// Longest time without progress of an answer: a person may read it a screen at a time.
 const STALL_LIMIT: Duration = Duration::from_mins(10);
-/// Bytes of an answer that are gathered before they are sent.
+/// Bytes of an answer that are buffered before they are sent.
 const CHUNK: usize = 32 << 10;
 
-/// The server; it accepts nobody any more once it is dropped, though what was asked is still answered.
+/// The server. Dropped, it accepts no more connections; requests that have come are still answered.
 #[derive(Debug)]
 pub(crate) struct ControlServer {
-    /// Its end tells the thread to end.
+    /// Socket whose closing ends the thread.
     _stop: UnixStream,
 }
 
-/// The part that the threads of all connections share.
+/// State that the threads of all connections share.
 struct Shared {
     site: Arc<Site>,
-    /// The user who may ask, besides root.
+    /// User who may send requests, besides root.
     owner: u32,
     clients: AtomicUsize,
 }
@@ -45,7 +45,7 @@ impl ControlServer {
         let shared = Arc::new(Shared { site, owner, clients: AtomicUsize::new(0) });
         thread::Builder::new().name("control".into()).spawn(move || {
             while wait(&socket, &stopped) {
-                // Another worker process may have been quicker, and a client may have gone.
+                // No connection is left: another worker process has accepted it, or the client has closed it.
                 if let Ok(client) = accept_with(&socket, SocketFlags::CLOEXEC) {
                     shared.receive(UnixStream::from(client));
                 }
@@ -55,7 +55,7 @@ impl ControlServer {
     }
 }
 
-/// Waits for a connection; false once the server has been dropped.
+/// Waits for a connection; `false` once the server has been dropped.
 fn wait(socket: &OwnedFd, stopped: &UnixStream) -> bool {
     let mut polled = [PollFd::new(socket, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
     match poll(&mut polled, None) {
@@ -68,16 +68,16 @@ fn wait(socket: &OwnedFd, stopped: &UnixStream) -> bool {
 impl Shared {
     fn receive(self: &Arc<Self>, client: UnixStream) {
         if !self.may_ask(&client) {
-            // The rights of the file forbid it already; these are for a file whose rights somebody has changed.
+            // Second check of the user: the mode of the file refuses others already, unless it was changed.
             return refuse(client, "only root and the user who started Myriad may ask");
         }
         let active = ActiveClient::take(self);
         if self.clients.load(SeqCst) > MOST_AT_ONCE {
             return refuse(client, "too many commands at once: try again in a moment");
         }
-        // Without a thread the client finds the connection closed.
+        // If no thread can be started the connection closes.
         let _ = thread::Builder::new().name("control-guest".into()).spawn(move || {
-            // A client that goes away ends its own answer only.
+            // An error is the client's end, and ends nothing but its answer.
             let _ = active.0.serve(&client);
         });
     }
@@ -100,7 +100,7 @@ impl Shared {
     }
 }
 
-/// A client that counts among those of now until this is dropped, however its thread ends.
+/// Counts a client until it is dropped, however its thread ends.
 struct ActiveClient(Arc<Shared>);
 
 impl ActiveClient {
@@ -119,11 +119,11 @@ impl Drop for ActiveClient {
 fn refuse(mut client: UnixStream, why: &str) {
     let mut line = Vec::new();
     Reply::Error(why.to_owned()).write(&mut line);
-    // It fits into the socket's buffer, or the client has gone.
+    // Fits into the socket's buffer; an error means that the client has gone.
     let _ = client.set_nonblocking(true).and_then(|()| client.write_all(&line));
 }
 
-/// Reads up to the line feed, which must come within [`PATIENCE`].
+/// Reads up to a line feed, which must come within [`PATIENCE`].
 fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     let mut line = Vec::new();
@@ -152,7 +152,7 @@ fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
     }
 }
 
-/// An answer, gathered before it is sent.
+/// Answer, buffered before it is sent.
 struct Answer<'a> {
     client: &'a UnixStream,
     gathered: Vec<u8>,
@@ -160,7 +160,7 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// Takes a line; false where the client has gone.
+    /// Takes a line; `false` once the client has gone.
     fn tell(&mut self, reply: &Reply) -> bool {
         reply.write(&mut self.gathered);
         if self.gathered.len() >= CHUNK {

@@ -1,4 +1,4 @@
-//! The control socket as a file: where it is, how it is made, how it is reached.
+//! Control socket as a file: its path, how it is made, how it is reached.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,15 +18,15 @@ use rustix::net::{
 
 use crate::paths::Paths;
 
-/// A server that was just killed may need a moment to let its socket go.
+/// Attempts, and the pause between them: a server that was just killed may need a moment to close its socket.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
-/// Commands that may wait to be heard.
+/// Connections that may wait to be accepted.
 const BACKLOG: i32 = 16;
-/// Bytes of the longest path that the kernel takes as an address (`sun_path`, less its final zero).
+/// Longest path that the kernel takes as an address, bytes (`sun_path` without its final zero).
 const LONGEST_ADDRESS: usize = 107;
 
-/// The path of a configuration's control socket; none with `control_socket off`. The flag says that it was written.
+/// Path of a configuration's control socket; `None` with `control_socket off`. The flag says whether the directive was written.
 pub(crate) fn path(model: &Model, paths: &Paths) -> Option<(PathBuf, bool)> {
     match &model.main.control_socket {
         ControlSocket::Off => None,
@@ -35,7 +35,7 @@ pub(crate) fn path(model: &Model, paths: &Paths) -> Option<(PathBuf, bool)> {
     }
 }
 
-/// `nginx.sock` for `nginx.pid`.
+/// Default path beside the pid file: `nginx.sock` for `nginx.pid`.
 pub(crate) fn beside(pid: &Path) -> PathBuf {
     match pid.extension() {
         Some(extension) if extension == "pid" => pid.with_extension("sock"),
@@ -47,7 +47,7 @@ pub(crate) fn beside(pid: &Path) -> PathBuf {
     }
 }
 
-/// Makes the socket, for its owner alone. A file that a crash has left is replaced; one behind which somebody listens is
+/// Makes the socket, for its owner alone. A socket file that a crash has left is replaced; one that a process listens on is
 /// not, nor is any other file.
 pub(crate) fn make(path: &Path) -> io::Result<OwnedFd> {
     let mut attempt = 1;
@@ -61,7 +61,7 @@ pub(crate) fn make(path: &Path) -> io::Result<OwnedFd> {
             Err(error) => return Err(error),
         }
     }
-    // Under a name of its own first: what was there goes in one step.
+    // Made under a temporary name, then renamed: that replaces an old file in one step.
     let mut aside = OsString::from(".");
     aside.push(path.file_name().unwrap_or_default());
     aside.push(format!(".{}", std::process::id()));
@@ -70,7 +70,7 @@ pub(crate) fn make(path: &Path) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     let address = Address::of(&aside)?;
-    // The file takes its rights from the socket, so that there is no moment without them.
+    // Mode of the socket before it is bound: the file never exists with a wider one.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     bind(&socket, &address.address)?;
     let named = listen(&socket, BACKLOG).map_err(io::Error::from).and_then(|()| fs::rename(&aside, path));
@@ -81,7 +81,7 @@ pub(crate) fn make(path: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Whether the name is free, or nobody is behind it any more.
+/// Whether the path is free, or a socket on which no process listens.
 fn check_free(path: &Path) -> io::Result<()> {
     let Ok(file) = fs::symlink_metadata(path) else { return Ok(()) };
     if !file.file_type().is_socket() {
@@ -96,7 +96,7 @@ fn check_free(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Connects to it.
+/// Connects to the socket at a path.
 pub(crate) fn reach(path: &Path) -> io::Result<UnixStream> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     let address = Address::of(path)?;
@@ -104,7 +104,7 @@ pub(crate) fn reach(path: &Path) -> io::Result<UnixStream> {
     Ok(socket.into())
 }
 
-/// A path as an address. One that is too long for the kernel is reached through its folder.
+/// Address of a path. A path that is too long for the kernel is reached through a descriptor of its folder.
 struct Address {
     address: SocketAddrUnix,
     _folder: Option<OwnedFd>,

@@ -1,4 +1,4 @@
-//! What a command line comes to.
+//! Options of a command line.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::wordpress;
 
-/// `-s`: what to ask of the supervisor that runs.
+/// Request of `-s` to the running supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     Stop,
@@ -18,7 +18,7 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// The signal that asks for it.
+    /// Signal that makes the request.
     pub(crate) fn signal(self) -> Signal {
         match self {
             Self::Stop => Signal::TERM,
@@ -29,7 +29,7 @@ impl Request {
     }
 }
 
-/// Everything that the command line said.
+/// All options of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) help: bool,
@@ -53,10 +53,10 @@ pub(crate) struct Options {
     pub(crate) wordpress: Option<wordpress::Options>,
 }
 
-/// What the command line asked about; the URL is read when the options are complete.
+/// Request that `--explain` asks about; its URL is read when all options are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// A URL, or a path of the first server.
+    /// URL, or a path on the first server.
     pub(crate) url: String,
     /// `--method`.
     pub(crate) method: Option<String>,

@@ -1,13 +1,13 @@
-//! Words that are no options, and the known ones that they may have been meant as.
+//! Suggestions for words that are no options: the nearest known ones.
 
 use super::usage::{COMMANDS, LONG};
 
-/// A word that is no option, and the known one that it is nearest to.
+/// Message about a word that is no option, with the nearest known one.
 pub(crate) fn invalid<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     told(word, myriad_conf::nearest(word, known))
 }
 
-/// As [`invalid`], for a first word: it may be one of those that init scripts and other servers' programs take.
+/// As [`invalid`], for a first word: it may be a command of init scripts or of another server's program.
 pub(super) fn invalid_first(word: &str) -> String {
     match word {
         "stop" => told(word, Some("-s stop")),

@@ -1,6 +1,6 @@
-//! What the command line says of itself.
+//! Usage of the command line.
 
-/// What `--help` and `-h` print, to standard error as nginx does.
+/// Text of `--help` and `-h`, printed to standard error as by nginx.
 pub(crate) const USAGE: &str = "\
 Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
               [-e filename] [-c filename] [-g directives]
@@ -58,13 +58,13 @@ myriad wordpress serves a WordPress site without a configuration file:
                   alone: the preset with {{placeholders}}
 ";
 
-/// First words of a command line that are no options.
+/// Commands: first words of a command line that are no options.
 pub(super) const COMMANDS: [&str; 4] = ["cache", "certificates", "purge", "wordpress"];
 
-/// Options of more than a letter.
+/// Long options.
 pub(super) const LONG: [&str; 4] = ["--explain", "--help", "--method", "--version"];
 
-/// The options of more than a letter that a text of usage names.
+/// Long options that a text of usage names.
 pub(crate) fn options_in(usage: &str) -> impl Iterator<Item = &str> {
     let words = usage.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     words.filter(|word| word.starts_with("--"))

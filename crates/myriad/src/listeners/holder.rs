@@ -1,4 +1,4 @@
-//! The holder of an address that is taken: what `/proc` shows of sockets and of the processes that have them open.
+//! Holder of an address that is taken: found by what `/proc` shows of sockets and of the processes that have them open.
 
 use std::fs;
 use std::io;
@@ -12,22 +12,22 @@ use rustix::process::Pid;
 
 use crate::accounts;
 
-/// Characters of a command that are shown.
+/// Most characters of a command that are shown.
 const LONGEST_COMMAND: usize = 60;
 /// `TCP_LISTEN` in `/proc/net/tcp`.
 const LISTENING: &str = "0A";
 /// `SO_ACCEPTCON` among the flags of `/proc/net/unix`.
 const ACCEPTING: u32 = 0x1_0000;
 
-/// A socket that keeps an address from being bound.
+/// Socket that keeps an address from being bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Socket {
     inode: u64,
-    /// The user who made it; for unix sockets the owner of the file.
+    /// User who made it; for unix sockets the owner of the file.
     uid: Option<u32>,
 }
 
-/// A process that has such a socket open.
+/// Process that has such a socket open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Process {
     pid: u32,
@@ -35,7 +35,7 @@ struct Process {
     command: String,
 }
 
-/// What to do about an address that cannot be bound, as lines to go below the error; empty where nothing is known.
+/// Help on an address that cannot be bound, as lines below the error; empty if nothing is known.
 pub(crate) fn advice(conf: &ListenConf, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AddrInUse => format!("\nhelp: {}", held(conf)),
@@ -52,8 +52,8 @@ pub(crate) fn advice(conf: &ListenConf, error: &io::Error) -> String {
     }
 }
 
-/// Whether a running server holds the address: the process of that id, or one that it has started. Where its open files are
-/// not to be seen, the socket's user decides.
+/// Whether a running server holds the address: the process of that number, or one that it has started. If its open files cannot
+/// be seen, the user of the socket decides.
 pub(super) fn is_held_by(pid: Pid, conf: &ListenConf) -> bool {
     let pid = pid.as_raw_nonzero().get().unsigned_abs();
     let Ok(of_server) = fs::metadata(format!("/proc/{pid}")).map(|known| known.uid()) else { return false };
@@ -64,7 +64,7 @@ pub(super) fn is_held_by(pid: Pid, conf: &ListenConf) -> bool {
     })
 }
 
-/// A sentence about who holds an address.
+/// Sentence about the holder of an address.
 fn held(conf: &ListenConf) -> String {
     let look = look_up(conf);
     if let ListenAddress::Unix(path) = &conf.address
@@ -78,7 +78,7 @@ fn held(conf: &ListenConf) -> String {
         return format!("who holds it is not to be seen from here; as root: {look}");
     };
     let mut processes = processes(socket.inode);
-    // A server's workers have it from their parent.
+    // Workers are left out: they have the socket from their parent.
     let pids: Vec<u32> = processes.iter().map(|process| process.pid).collect();
     processes.sort_by_key(|process| (pids.contains(&process.parent), process.pid));
     match (processes.as_slice(), socket.uid) {
@@ -101,7 +101,7 @@ fn held(conf: &ListenConf) -> String {
     }
 }
 
-/// The command that shows who holds an address.
+/// Command that shows the holder of an address.
 fn look_up(conf: &ListenConf) -> String {
     match &conf.address {
         ListenAddress::Ip(address) if conf.quic => format!("ss -lunp 'sport = :{}'", address.port()),
@@ -111,7 +111,7 @@ fn look_up(conf: &ListenConf) -> String {
     }
 }
 
-/// The sockets in the way of an address, the likeliest first.
+/// Sockets that keep an address from being bound, the likeliest first.
 fn sockets(conf: &ListenConf) -> Vec<Socket> {
     match &conf.address {
         ListenAddress::Ip(address) => {
@@ -133,15 +133,15 @@ fn read(path: &str) -> String {
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 
-/// Sockets of `/proc/net/tcp` and its like that clash with an address. Those that listen come first, the same address
-/// before the wildcards.
+/// Sockets of `/proc/net/tcp` and similar files that conflict with an address. Listening ones come first, the same address
+/// before wildcards.
 fn internet_sockets(tables: &[String], wanted: SocketAddr) -> Vec<Socket> {
     let mut found: Vec<((bool, bool), Socket)> = Vec::new();
     for line in tables.iter().flat_map(|table| table.lines().skip(1)) {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let [_, local, _, state, _, _, _, uid, _, inode, ..] = fields[..] else { continue };
         let Some(address) = address(local).filter(|address| clash(*address, wanted)) else { continue };
-        // A connection that is ending belongs to nobody.
+        // A connection that is ending belongs to no process.
         let Some(inode) = inode.parse().ok().filter(|inode| *inode != 0) else { continue };
         let is_other = address.ip().to_canonical() != wanted.ip().to_canonical();
         found.push(((state != LISTENING, is_other), Socket { inode, uid: uid.parse().ok() }));
@@ -155,7 +155,7 @@ fn clash(one: SocketAddr, other: SocketAddr) -> bool {
     one.port() == other.port() && (a == b || a.is_unspecified() || b.is_unspecified())
 }
 
-/// `0100007F:1F90`: the address in the machine's own order of bytes, four at a time, and the port.
+/// Reads `0100007F:1F90`: the address, four bytes at a time in the byte order of the machine, and the port.
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -174,11 +174,11 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// The inode of who listens behind a path, by `/proc/net/unix`.
+/// Inode of the socket that listens at a path, by `/proc/net/unix`.
 fn unix_socket(table: &str, path: &Path) -> Option<u64> {
     let path = path.to_str()?;
     table.lines().skip(1).find_map(|line| {
-        // A path may hold spaces.
+        // The path is the rest of the line: it may hold spaces.
         let (head, of) = line.split_once('/')?;
         let fields: Vec<&str> = head.split_ascii_whitespace().collect();
         let [_, _, _, flags, _, _, inode] = fields[..] else { return None };
@@ -187,7 +187,7 @@ fn unix_socket(table: &str, path: &Path) -> Option<u64> {
     })
 }
 
-/// The processes that have a socket open, as far as their open files may be seen.
+/// Processes that have a socket open, as far as their open files can be seen.
 fn processes(inode: u64) -> Vec<Process> {
     let link = format!("socket:[{inode}]");
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
@@ -213,7 +213,7 @@ fn process(pid: u32) -> Option<Process> {
     Some(Process { pid, parent, command })
 }
 
-/// What a terminal can show of bytes that somebody else chose.
+/// Text for the terminal of bytes that another program chose.
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut text: Vec<char> = text.chars().filter(|c| !c.is_control()).collect();
@@ -233,7 +233,7 @@ fn first_free_port() -> u16 {
 mod tests {
     use super::*;
 
-    /// As a machine of little-endian words shows it, of which all are that this runs on.
+    /// As a little-endian machine shows it; all supported machines are.
     const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
         0: 0100007F:1F90 0200007F:D431 01 00000000:00000000 00:00000000 00000000  1000        0 11 1 0000000000000000\n\
         1: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 22 1 0000000000000000\n\

@@ -1,14 +1,14 @@
-//! Addresses that another has for a moment.
+//! Patience with addresses that another process holds for a moment.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// A server that was just stopped may need a moment to let its sockets go.
+/// Attempts, and the pause between them: a server that was just stopped may need a moment to close its sockets.
 const BIND_ATTEMPTS: u32 = 4;
 const BIND_PAUSE: Duration = Duration::from_millis(100);
 
-/// Binds, and tries again where another has the address for a moment.
+/// Binds, and tries again while another process holds the address.
 pub(super) fn patiently(bind: impl Fn() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
     let mut attempt = 1;
     loop {

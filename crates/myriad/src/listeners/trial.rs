@@ -1,4 +1,4 @@
-//! `-t`: whether every address could be listened at, without listening.
+//! Trial of addresses by `-t`: each is bound and closed again.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -13,9 +13,9 @@ use rustix::process::Pid;
 use super::{bound, holder, is_abandoned, not_bound, stream_socket, udp, wanted};
 use crate::report::Finding;
 
-/// Binds each address of a configuration and lets it go at once. One that `running` holds, the server that this configuration
-/// runs in already, is as good as free: a reload keeps the socket. Sockets are bound as a start binds them, never beside those
-/// of another (`SO_REUSEPORT`).
+/// Binds each address of a configuration and closes it at once. An address of `running`, the server that runs this
+/// configuration already, counts as free: a reload keeps the socket. As at a start sockets are bound without `SO_REUSEPORT`,
+/// never beside those of another program.
 pub(crate) fn try_all(model: &Model, running: Option<Pid>) -> Vec<Finding> {
     let failed = |conf: &ListenConf| {
         let error = try_one(conf).err()?;
@@ -38,7 +38,7 @@ fn try_one(conf: &ListenConf) -> io::Result<()> {
     }
 }
 
-/// A file that nobody listens behind is replaced at the start, and left alone here.
+/// A socket file without a listener is replaced at the start; here it is left alone.
 fn try_unix(path: &Path) -> io::Result<()> {
     let address = SocketAddrUnix::new(path)?;
     match bind(&stream_socket(AddressFamily::UNIX)?, &address) {

@@ -9,14 +9,14 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, soc
 
 use super::patience::patiently;
 
-/// Room for datagrams that have come and were not read yet, bytes, where `rcvbuf=` says nothing: a rush of handshakes is
-/// some thousand datagrams. Without the right to more, the kernel gives what `net.core.rmem_max` allows.
+/// Receive buffer without `rcvbuf=`, bytes: a rush of handshakes is some thousand datagrams. Without the privilege for more,
+/// the kernel gives what `net.core.rmem_max` allows.
 const BUFFER: usize = 4 << 20;
 
-/// Makes the sockets of an address. With `reuseport` or without it they are one for each thread: a single one would wake
-/// all of them for every datagram.
+/// Makes the sockets of an address, one for each thread even without `reuseport`: a single one would wake all threads for every
+/// datagram.
 pub(super) fn make(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result<Vec<OwnedFd>> {
-    // Alone at first: two programs that both set SO_REUSEPORT would share the visitors of one address silently.
+    // First bound without SO_REUSEPORT: two programs that both set it would share the visitors of one address silently.
     let probe = patiently(|| bound(conf, address, false))?;
     if threads <= 1 {
         return Ok(vec![probe]);

@@ -1,5 +1,5 @@
-//! What tells others that this process serves: its pid file, the lock of a `myriad wordpress`, the process that waits in the
-//! foreground.
+//! Announcement of this process to others: its pid file, the lock of a `myriad wordpress`, the process of `daemon on` that
+//! waits in the foreground.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -10,19 +10,19 @@ use crate::instance::Instance;
 use crate::pidfile::PidFile;
 use crate::wordpress;
 
-/// What others know this process by.
+/// Means by which others know of this process.
 #[derive(Debug)]
 pub(super) struct Announcement {
-    /// Written once the first worker accepts.
+    /// Pid file, written once the first worker accepts.
     pub(super) pid_file: Option<PidFile>,
-    /// The lock of the folder of a `myriad wordpress`.
+    /// Lock of the folder of a `myriad wordpress`.
     pub(super) instance: Option<Instance>,
-    /// The half of `daemon on` that waits in the foreground, until it has been told.
+    /// Stream to the half of `daemon on` that waits in the foreground, until it has been told.
     pub(super) foreground: Option<UnixStream>,
 }
 
 impl Announcement {
-    /// Nothing has been told yet.
+    /// An announcement that has not been made.
     pub(super) fn new(instance: Option<Instance>, foreground: Option<UnixStream>) -> Self {
         Self { pid_file: None, instance, foreground }
     }
@@ -45,12 +45,12 @@ impl Announcement {
         })
     }
 
-    /// Writes into the lock of the folder which process this is, and what it does.
+    /// Writes the process number and the facts of the server into the lock of the folder.
     pub(super) fn tell_instance(&self, generation: &Generation) -> io::Result<()> {
         self.instance.as_ref().map_or(Ok(()), |instance| instance.tell(&wordpress::facts(generation)))
     }
 
-    /// Greets whoever started a `myriad wordpress`; that nobody reads it is no error.
+    /// Writes the greeting of a `myriad wordpress` to standard error; that nobody reads it is no error.
     pub(super) fn greet(&self, generation: &Generation) {
         if self.instance.is_some() {
             let _ = io::stderr().write_all(wordpress::greeting(generation).as_bytes());

@@ -1,4 +1,4 @@
-//! What workers say to their supervisor: that they are ready or have failed, and what they ask it to keep for them.
+//! Messages of workers: that they are ready or have failed, and what the supervisor is to keep for them.
 
 use myriad_log::Level;
 
@@ -11,12 +11,12 @@ use crate::process::State;
 use crate::{daemon, stdio, worker_requests};
 
 impl Supervisor {
-    /// Takes one message of a worker that has spoken.
+    /// Receives one message of a worker whose channel is readable.
     pub(super) fn hear(&mut self, pid: u32) {
         let Some(worker) = self.workers.find(pid) else { return };
         let received = worker.channel.as_ref().map(Channel::receive);
         let Some(Ok(Some(message))) = received else {
-            // It is ending, or no longer makes sense; its end is noticed as such.
+            // The worker is ending, or sends what is no message. Its end is noticed as that of a child.
             worker.channel = None;
             if !matches!(received, Some(Ok(None)) | None) {
                 worker.kill();
@@ -27,7 +27,7 @@ impl Supervisor {
             Kind::Ready => self.worker_ready(pid),
             Kind::Failed => self.worker_failed(pid, &String::from_utf8_lossy(&message.payload)),
             Kind::Drained => {
-                // Whoever waits for nginx's old workers looks for these words.
+                // Scripts that wait for nginx's old workers look for these words.
                 let text = format!(
                     "the last connection of an earlier configuration has ended: it exited with code 0, \
                      worker process {pid} goes on"
@@ -36,7 +36,7 @@ impl Supervisor {
             }
             Kind::Keep => self.keep(worker_requests::keep, &message.payload),
             Kind::Folder => self.keep(worker_requests::remake_folder, &message.payload),
-            // One that leaves seals nothing more that anybody would bring to its heir.
+            // Keys of a leaving worker are not taken: it makes no more tickets that a client would show to the next one.
             Kind::TicketKeys if worker.state != State::Leaving => self.keep_ticket_key(&message.payload),
             Kind::TicketKeys | Kind::Configure | Kind::Reopen | Kind::Quit | Kind::Listeners => {}
         }
@@ -51,7 +51,7 @@ impl Supervisor {
         }
     }
 
-    /// Does what a worker asks of the files of the configurations that run, or are about to.
+    /// Does a worker's request about files of the configuration that runs or of the one that waits.
     fn keep(&self, work: fn(&[&Generation], &[u8]) -> Result<(), String>, payload: &[u8]) {
         let next = self.reload.pending.iter().map(|pending| &pending.next);
         let generations: Vec<&Generation> = std::iter::once(&self.current).chain(next).collect();
@@ -73,7 +73,7 @@ impl Supervisor {
         }
     }
 
-    /// The first worker accepts: now the world may know.
+    /// Announces the server, since its first worker accepts.
     fn become_ready(&mut self) {
         let path = self.current.pid_path();
         if let Err(error) = self.announced.write_pid_file(&path) {

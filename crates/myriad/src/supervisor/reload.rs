@@ -1,5 +1,5 @@
-//! Reload (HUP): the configuration is read, a worker takes it over, and only then it is the one that runs. Logs are opened
-//! anew (USR1) for the configuration that runs.
+//! Reload (HUP): the configuration is read, handed to a worker, and replaces the earlier one when the worker is ready.
+//! Reopening of logs (USR1).
 //!
 //! ```text
 //! running --read, opened--> pending --worker ready--> running the new one
@@ -19,7 +19,7 @@ use crate::logs::Logs;
 use crate::pidfile::reason;
 use crate::report::Finding;
 
-/// What the log says where a reload comes to nothing.
+/// Log line of a reload that failed.
 const NOT_TAKEN: &str = "the new configuration was not taken: the earlier one keeps running";
 
 impl Supervisor {
@@ -63,7 +63,8 @@ impl Supervisor {
         }
     }
 
-    /// Hands a configuration to the worker that serves, or to a new one where the process itself must change; returns which.
+    /// Hands a configuration to the worker that serves, or to a new one if the process itself must change; returns its process
+    /// number.
     fn hand(&mut self, next: &Generation) -> io::Result<u32> {
         let keys = self.ticket_keys.valid();
         match self.workers.serving().filter(|_| self.current.shares_process_with(next)) {
@@ -72,7 +73,7 @@ impl Supervisor {
         }
     }
 
-    /// The configuration that waits is the one that runs from now on.
+    /// Makes the configuration that waits the one that runs.
     pub(super) fn commit(&mut self) {
         let Some(Pending { next, .. }) = self.reload.pending.take() else { return };
         let old = std::mem::replace(&mut self.current, next);
@@ -87,7 +88,7 @@ impl Supervisor {
         self.log(Level::Notice, "the new configuration runs");
     }
 
-    /// A worker could not do what it was told: a configuration that waited for it is given up.
+    /// Logs the failure of a worker; a configuration that waited for it is dropped.
     pub(super) fn worker_failed(&mut self, pid: u32, why: &str) {
         self.log(Level::Emerg, why);
         if self.reload.waits_for(pid) {
@@ -96,7 +97,7 @@ impl Supervisor {
         }
     }
 
-    /// Opens the logs anew, here and in the workers: somebody has renamed their files.
+    /// Opens the log files anew, here and in the workers: their files were renamed.
     pub(super) fn reopen(&mut self) {
         let Generation { configuration, origin, .. } = &self.current;
         let opened = Logs::open(&configuration.model, &origin.paths);

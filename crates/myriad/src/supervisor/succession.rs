@@ -1,4 +1,4 @@
-//! Upgrade of the binary (USR2): the supervisor that this one took over from, and the one that takes over from it.
+//! Succession of supervisors in an upgrade of the binary (USR2): the one before this process and the one after it.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,22 +11,22 @@ use crate::instance::Instance;
 use crate::listeners::Listeners;
 use crate::ticket_keys::TicketKeys;
 
-/// Who else listens on the same sockets while a binary is exchanged.
+/// Supervisors that listen on the same sockets during an upgrade.
 #[derive(Debug)]
 pub(super) struct Succession {
-    /// The file that is started as the new binary.
+    /// File that is started as the new binary: the path of this process's own.
     binary: PathBuf,
-    /// The old supervisor whose sockets this one took over.
+    /// Old supervisor whose sockets this one took over.
     predecessor: Option<Pid>,
-    /// The new supervisor, while it runs.
+    /// New supervisor, while it runs.
     heir: Option<Child>,
 }
 
 impl Succession {
-    /// Notes which file runs now, and whether an old supervisor handed over its sockets.
+    /// Succession at the start of a process; `is_heir` if an old supervisor handed over its sockets.
     ///
     /// # Errors
-    /// The system does not tell this process's file.
+    /// The path of this process's file is not known.
     pub(super) fn new(is_heir: bool) -> io::Result<Self> {
         let predecessor = if is_heir { getppid() } else { None };
         Ok(Self { binary: std::env::current_exe()?, predecessor, heir: None })
@@ -47,10 +47,10 @@ impl Succession {
         self.has_heir() || (self.is_heir() && getppid() == self.predecessor)
     }
 
-    /// Starts the new binary and hands it what outlives this one.
+    /// Starts the new binary and hands it the sockets, the keys of tickets and the lock of the folder.
     ///
     /// # Errors
-    /// It cannot be started, or does not take what it is handed.
+    /// The binary cannot be started, or does not take what it is handed.
     pub(super) fn begin(
         &mut self,
         listeners: &Listeners,
@@ -61,7 +61,7 @@ impl Succession {
         Ok(())
     }
 
-    /// How the new binary ended, once, if it has.
+    /// Exit status of the new binary, given once after it has ended.
     pub(super) fn take_ended(&mut self) -> Option<ExitStatus> {
         let status = self.heir.as_mut()?.try_wait().ok().flatten()?;
         self.heir = None;

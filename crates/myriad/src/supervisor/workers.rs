@@ -11,12 +11,12 @@ use crate::generation::Generation;
 use crate::process::{State, WorkerProcess};
 use crate::ticket_keys::TicketKeys;
 
-/// First and longest pause before a worker that keeps ending is started again.
+/// First and longest pause before a worker that keeps ending is started again; it doubles in between.
 const RESPAWN_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
-/// A worker that lived this long did not fail at its start.
+/// Least life of a worker that counts as having started well: its end resets the pause.
 const STEADY: Duration = Duration::from_secs(5);
 
-/// The worker processes there are, those that leave included.
+/// Worker processes of a supervisor, those that are leaving included.
 #[derive(Debug)]
 pub(super) struct Workers {
     processes: Vec<WorkerProcess>,
@@ -26,7 +26,7 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// None yet, and the first one may be started.
+    /// No processes; the first one may be started.
     pub(super) fn none() -> Self {
         Self {
             processes: Vec::new(),
@@ -35,10 +35,10 @@ impl Workers {
         }
     }
 
-    /// Starts one for a configuration and tells the log; returns its process number.
+    /// Starts a worker for a configuration and logs that; returns its process number.
     ///
     /// # Errors
-    /// The process cannot be started, or not be told its configuration.
+    /// The process cannot be started, or its configuration cannot be sent to it.
     pub(super) fn start(
         &mut self,
         generation: &Generation,
@@ -64,17 +64,17 @@ impl Workers {
         self.processes.iter_mut().find(|worker| worker.pid() == pid)
     }
 
-    /// The one that accepts connections.
+    /// The worker that accepts connections.
     pub(super) fn serving(&self) -> Option<&WorkerProcess> {
         self.processes.iter().find(|worker| worker.state == State::Serving)
     }
 
-    /// The channels of those that have one, each with the number of its process.
+    /// Open channels, each with the process number of its worker.
     pub(super) fn channels(&self) -> impl Iterator<Item = (u32, &Channel)> {
         self.processes.iter().filter_map(|worker| Some((worker.pid(), worker.channel.as_ref()?)))
     }
 
-    /// This one runs its configuration: it serves, and those that served before leave.
+    /// Marks a worker as serving; those that served before are told to leave.
     pub(super) fn ready(&mut self, pid: u32) {
         for worker in &mut self.processes {
             if worker.pid() == pid && worker.state == State::Starting {
@@ -85,29 +85,29 @@ impl Workers {
         }
     }
 
-    /// Lets all finish what is under way and end.
+    /// Tells all to finish what is under way and end.
     pub(super) fn quit(&mut self) {
         self.processes.iter_mut().for_each(WorkerProcess::quit);
     }
 
-    /// Ends all now, with a chance to flush.
+    /// Sends TERM to all: they write what must be kept and end.
     pub(super) fn terminate(&mut self) {
         self.processes.iter_mut().for_each(WorkerProcess::terminate);
     }
 
-    /// Ends all without a chance.
+    /// Kills all.
     pub(super) fn kill(&mut self) {
         self.processes.iter_mut().for_each(WorkerProcess::kill);
     }
 
-    /// Takes out one that has ended, if there is one, with how it ended.
+    /// Takes out a worker that has ended, with its status.
     pub(super) fn take_ended(&mut self) -> Option<(WorkerProcess, ExitStatus)> {
         let ended = |(at, worker): (usize, &mut WorkerProcess)| Some((at, worker.ended()?));
         let (at, status) = self.processes.iter_mut().enumerate().find_map(ended)?;
         Some((self.processes.remove(at), status))
     }
 
-    /// Has a worker that ended by itself replaced, unless it was leaving or another one starts or serves.
+    /// Schedules a new worker for one that has ended, unless that was leaving or another one starts or serves.
     pub(super) fn replace(&mut self, gone: &WorkerProcess) {
         let replaced = self.processes.iter().any(|other| other.state != State::Leaving);
         if !replaced && gone.state != State::Leaving {
@@ -116,12 +116,12 @@ impl Workers {
     }
 }
 
-/// When the next worker process is started.
+/// Time of the next start of a worker.
 #[derive(Debug)]
 pub(super) struct Respawn {
-    /// `None` while no start is due.
+    /// Time of the start; `None` while none is due.
     pub(super) due: Option<Instant>,
-    /// The pause before the next start after one that failed.
+    /// Pause before the start after the next failure.
     pause: Duration,
 }
 
@@ -130,13 +130,13 @@ impl Respawn {
         self.due.is_some_and(|due| now >= due)
     }
 
-    /// A worker could not be started: once more after the same pause.
+    /// Schedules another attempt after the same pause: a worker could not be started.
     pub(super) fn later(&mut self, now: Instant) {
         self.due = Some(now + self.pause);
     }
 
-    /// After a worker that lived for so long: at once if it was [`STEADY`], else after a pause that doubles each time, to
-    /// [`RESPAWN_PAUSE`]'s longest.
+    /// Schedules the start after a worker that lived for so long: at once if that was [`STEADY`], else after a pause that
+    /// doubles each time, up to the longest of [`RESPAWN_PAUSE`].
     fn after(&mut self, lived: Duration, now: Instant) {
         if lived >= STEADY {
             self.pause = RESPAWN_PAUSE.0;

@@ -1,4 +1,4 @@
-//! What followed `myriad wordpress` on the command line.
+//! Arguments of `myriad wordpress` on the command line.
 
 use std::ffi::OsString;
 

@@ -1,6 +1,6 @@
-//! Authorities that issue certificates to everybody: the names and URIs of their issuers.
+//! Authorities that issue certificates to everybody: names and URIs of their issuers.
 
-/// Let's Encrypt, and its twin for trying out, whose certificates nobody believes.
+/// Let's Encrypt, and its staging environment, whose certificates no browser trusts.
 pub(super) const LETS_ENCRYPT: (&str, &str) =
     ("letsencrypt", "https://acme-v02.api.letsencrypt.org/directory");
 pub(super) const STAGING: (&str, &str) =

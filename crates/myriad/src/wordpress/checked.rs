@@ -1,4 +1,4 @@
-//! The sites that are to be served, after a look at their folders and at PHP.
+//! Sites whose values were checked: their folders hold WordPress, and PHP has an address.
 
 use std::net::ToSocketAddrs;
 use std::os::unix::fs::FileTypeExt;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::options::Options;
 use super::{sites, values};
 
-/// One of the sites, its values checked.
+/// A site, its values checked.
 #[derive(Clone, Debug)]
 pub(super) struct Checked {
     pub(super) names: Vec<String>,
@@ -18,7 +18,7 @@ pub(super) struct Checked {
 }
 
 impl Options {
-    /// The sites that are named, with folders and addresses that there are.
+    /// Checks the sites that the options name.
     pub(super) fn checked(&self, warnings: &mut Vec<String>) -> Result<Vec<Checked>, String> {
         if !self.is_several() {
             warnings.extend(self.https.uncovered(&self.names));
@@ -48,7 +48,7 @@ impl Options {
     }
 }
 
-/// The folder of a site; `option` is what named it.
+/// Folder of a site, if it holds WordPress; `option` is the option that named it.
 fn checked_root(root: &Path, option: &str) -> Result<PathBuf, String> {
     let root = root.canonicalize().map_err(|error| {
         format!(
@@ -68,7 +68,7 @@ fn checked_root(root: &Path, option: &str) -> Result<PathBuf, String> {
     Ok(root)
 }
 
-/// php-fpm's address as `fastcgi_pass` takes it: a path becomes `unix:PATH`; `option` is what named it.
+/// Address of php-fpm as `fastcgi_pass` takes it: a path becomes `unix:PATH`; `option` is the option that named it.
 fn php_address(given: &str, option: &str, warnings: &mut Vec<String>) -> Result<String, String> {
     let path = given.strip_prefix("unix:").unwrap_or(given);
     if !path.contains('/') {

@@ -1,21 +1,21 @@
-//! How many children php-fpm has: so many requests it works on at once, and no more are sent to it.
+//! Children of php-fpm: as many requests as it has children are sent to it at once, and no more.
 
 use std::fs::File;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// Children that are taken where neither `--php-children` nor a pool's file says how many there are: more than most pools have,
-/// so that nothing waits in vain, and few enough that a flood of requests ends here and not in php-fpm's queue.
+/// Children that are assumed if neither `--php-children` nor a pool's file says how many there are: more than most pools have,
+/// so that none is idle while requests wait, and few enough that a flood of requests waits here and not in php-fpm's queue.
 pub(super) const UNKNOWN: u32 = 32;
 
-/// Folders that are looked into: one for each version of PHP that is installed.
+/// Folder that holds one folder for each installed version of PHP.
 const FOLDERS: &str = "/etc/php";
-/// Most files that are read, and bytes of each.
+/// Most files that are read, and most bytes of each.
 const FILES: usize = 64;
 const FILE_BYTES: u64 = 256 << 10;
 
-/// `--php-children`.
+/// The value of `--php-children`.
 pub(super) fn parse(value: &str) -> Result<u32, String> {
     let number = value.parse::<u32>().ok().filter(|number| (1..=100_000).contains(number));
     number.ok_or_else(|| {
@@ -25,12 +25,13 @@ pub(super) fn parse(value: &str) -> Result<u32, String> {
     })
 }
 
-/// The `pm.max_children` of the pool that listens on an address, as `fastcgi_pass` takes it. What cannot be read tells nothing.
+/// `pm.max_children` of the pool that listens on an address, as `fastcgi_pass` takes it. Files that cannot be read are passed
+/// over.
 pub(super) fn of_pool(php: &str) -> Option<u32> {
     pools(Path::new(FOLDERS)).into_iter().find_map(|file| of_file(&read(&file)?, php))
 }
 
-/// `PHP/VERSION/fpm/pool.d/*.conf`, in order.
+/// Files of pools, in order: `PHP/VERSION/fpm/pool.d/*.conf`.
 fn pools(php: &Path) -> Vec<PathBuf> {
     let below = |folder: &Path| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -42,7 +43,7 @@ fn pools(php: &Path) -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|end| end == "conf")).take(FILES).collect()
 }
 
-/// A plain file's text, as far as it is read: a pipe would keep who opens it waiting.
+/// Text of a plain file, up to the bound on bytes. Other kinds are not opened: a pipe would block.
 fn read(path: &Path) -> Option<String> {
     if !std::fs::metadata(path).ok()?.is_file() {
         return None;
@@ -52,7 +53,7 @@ fn read(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// What a file of php-fpm's says of the pool that listens there: sections are pools, `;` begins a comment.
+/// `pm.max_children` that a file of php-fpm gives for the pool at an address. Sections are pools, `;` begins a comment.
 fn of_file(text: &str, php: &str) -> Option<u32> {
     let (mut pool, mut listens, mut children) = ("", false, None);
     for line in text.lines().map(str::trim).chain(["[]"]) {
@@ -73,8 +74,8 @@ fn of_file(text: &str, php: &str) -> Option<u32> {
     None
 }
 
-/// Whether a pool's `listen` is where a site looks for PHP: the same socket, through links too, or the same port of an address
-/// that the pool listens on.
+/// Whether a pool's `listen` is the address of a site's PHP: the same socket, through links too, or the same port at an address
+/// on which the pool listens.
 fn is_same(listen: &str, php: &str) -> bool {
     if let Some(path) = php.strip_prefix("unix:") {
         let real = |path: &str| Path::new(path).canonicalize().ok();

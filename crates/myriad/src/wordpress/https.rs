@@ -1,4 +1,4 @@
-//! HTTPS for the preset: a certificate that an authority issues (`--domain`), or one for trying out (`--self-signed`).
+//! HTTPS of the preset: a certificate that an authority issues (`--domain`), or one for trials (`--self-signed`).
 
 use std::fmt::Write;
 use std::fs;
@@ -15,19 +15,19 @@ use super::authorities::{LETS_ENCRYPT, STAGING};
 use super::quoting::quoted;
 use super::values;
 
-/// Days that a certificate for trying out is valid: what browsers accept at most.
+/// Days that a self-signed certificate is valid: the most that browsers accept.
 const SELF_SIGNED_DAYS: u64 = 397;
-/// A certificate for trying out is made anew when fewer days than these are left.
+/// Days left below which a self-signed certificate is made anew.
 const FEW_DAYS: u64 = 30;
 
-/// What checks of sites look for beside the certificate.
+/// Directives that checkers of sites look for beside the certificate.
 const MODERN: &str = "        ssl_prefer_server_ciphers on;
         # Files are what they say they are, and other sites learn no more than where a visitor comes from.
         add_header X-Content-Type-Options nosniff always;
         add_header Referrer-Policy strict-origin-when-cross-origin always;
 ";
 
-/// What the command line said of HTTPS.
+/// Options of HTTPS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Https {
     pub(super) domains: Vec<String>,
@@ -39,7 +39,7 @@ pub(super) struct Https {
     pub(super) listen: Option<String>,
 }
 
-/// A certificate for trying out.
+/// A self-signed certificate, for trials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SelfSigned {
     path: PathBuf,
@@ -47,7 +47,7 @@ pub(crate) struct SelfSigned {
 }
 
 impl Https {
-    /// Takes an option with its value; false where it is none of these.
+    /// Sets an option; `false` if it is not one of HTTPS.
     pub(super) fn set(&mut self, name: &str, value: &str) -> bool {
         match name {
             "--domain" => values::add_names(&mut self.domains, value),
@@ -65,7 +65,7 @@ impl Https {
         self.self_signed || !self.domains.is_empty()
     }
 
-    /// Values that are none, and options that make no sense together.
+    /// Checks the values, and that no option contradicts another.
     pub(super) fn check(&self) -> Result<(), String> {
         self.domains.iter().try_for_each(|name| values::domain(name))?;
         self.email.as_deref().map_or(Ok(()), values::email)?;
@@ -99,8 +99,8 @@ impl Https {
         Ok(())
     }
 
-    /// What to say of names of the site that the certificate is not for: who comes by one is led to https as all others are, and
-    /// warned there by the browser.
+    /// Warning on names of the site that the certificate does not cover: their visitors are redirected to HTTPS, too, where the
+    /// browser warns them.
     pub(super) fn uncovered(&self, names: &[String]) -> Option<String> {
         let is_covered = |name: &str| {
             self.domains.iter().any(|domain| match domain.strip_prefix('.') {
@@ -111,7 +111,7 @@ impl Https {
                 None => domain.eq_ignore_ascii_case(name),
             })
         };
-        // A name with a dot ahead stands for those below it, of which `--domain` covers `www` alone.
+        // A leading dot means all names below, of which `--domain` covers only `www`.
         let left: Vec<&str> = names
             .iter()
             .map(String::as_str)
@@ -125,7 +125,7 @@ impl Https {
         })
     }
 
-    /// Values that go into the configuration as they are, with their options.
+    /// Values that are copied into the configuration, with their options.
     pub(super) fn words(&self) -> Vec<(&'static str, &str)> {
         let mut words: Vec<(&'static str, &str)> =
             self.domains.iter().map(|name| ("--domain", name.as_str())).collect();
@@ -135,7 +135,7 @@ impl Https {
         words
     }
 
-    /// The addresses where visitors connect by https, as `listen` takes them; none where HTTPS is not asked for.
+    /// Addresses where visitors connect by HTTPS, as `listen` takes them; none without HTTPS.
     pub(super) fn listens(&self, as_root: bool) -> Vec<String> {
         let usual = if as_root { "443" } else { "8443" };
         let listen = self.listen.as_deref().unwrap_or(usual);
@@ -146,14 +146,14 @@ impl Https {
             listens.extend(both.then(|| format!("[::]:{usual} ssl")));
         }
         if !self.domains.is_empty() && port(listen).is_some() {
-            // Browsers are told of HTTP/3 by `Alt-Svc`, and go on with HTTP/2 where its packets do not come through.
+            // Browsers learn of HTTP/3 by `Alt-Svc`, and stay with HTTP/2 if its packets are dropped on the way.
             listens.push(format!("{listen} quic reuseport"));
             listens.extend(both.then(|| format!("[::]:{usual} quic reuseport")));
         }
         listens
     }
 
-    /// The directives of a server that listens there and has a certificate for these domains; none for a site that has none.
+    /// Directives of a server with these addresses and a certificate for these domains; empty for a site without a certificate.
     pub(super) fn server(
         &self,
         prefix: &Path,
@@ -188,13 +188,13 @@ impl Https {
         Ok(server)
     }
 
-    /// What is to be made before the start: a certificate for these names.
+    /// The self-signed certificate to be made before the start, if there is to be one.
     pub(super) fn self_signed(&self, prefix: &Path, names: &[String]) -> Option<SelfSigned> {
         let made = || SelfSigned { path: self_signed_path(prefix), names: names.to_vec() };
         self.self_signed.then(made)
     }
 
-    /// The directives of the authority that issues certificates, for `http`.
+    /// Directives of the authority that issues certificates, for the level `http`.
     pub(super) fn issuers(&self, prefix: &Path) -> Result<String, String> {
         if self.domains.is_empty() {
             return Ok(String::new());
@@ -231,7 +231,7 @@ fn self_signed_path(prefix: &Path) -> PathBuf {
     prefix.join("self-signed.pem")
 }
 
-/// The port of an address as `listen` takes it; none on a unix socket.
+/// Port of an address as `listen` takes it; `None` for a unix socket.
 pub(super) fn port(listen: &str) -> Option<&str> {
     let address = listen.split(' ').next().unwrap_or_default();
     let port = address.rsplit(':').next().unwrap_or_default();
@@ -239,13 +239,13 @@ pub(super) fn port(listen: &str) -> Option<&str> {
     is_port.then_some(port)
 }
 
-/// Whether sockets of IPv6 can be made.
+/// Whether an interface of this machine has an address of IPv6.
 pub(super) fn has_ipv6() -> bool {
     fs::read("/proc/net/if_inet6").is_ok_and(|interfaces| !interfaces.is_empty())
 }
 
 impl SelfSigned {
-    /// Makes it, unless there is one for these names that will do for a while.
+    /// Makes the certificate, unless there is one for these names that is valid for [`FEW_DAYS`] more.
     pub(crate) fn make(&self) -> io::Result<()> {
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let identifiers = self.identifiers();

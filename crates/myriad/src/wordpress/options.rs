@@ -1,4 +1,4 @@
-//! What the command line said of the sites, as it was said.
+//! Options of `myriad wordpress`, as they were given.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use super::https::Https;
 use super::user::Choice;
 use super::{children, values};
 
-/// What followed `myriad wordpress`.
+/// Options behind `myriad wordpress`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(super) root: PathBuf,
@@ -17,22 +17,22 @@ pub(crate) struct Options {
     pub(super) prefix: Option<PathBuf>,
     pub(super) user: Option<String>,
     pub(super) https: Https,
-    /// `--site`, each a line as in the file of `--sites`.
+    /// Values of `--site`, each a line as in the file of `--sites`.
     pub(super) sites: Vec<String>,
     pub(super) sites_file: Option<PathBuf>,
-    /// The user who serves already, at a reload: another could not go on with the cache.
+    /// User of the workers that serve already, at a reload: another user could not use the cache.
     pub(super) serving: Option<Choice>,
     /// `--print`: show the configuration instead of running it.
     pub(crate) print: bool,
 }
 
 impl Options {
-    /// Whether nothing but `--print` was said: no site, so the preset is shown with its placeholders.
+    /// Whether only `--print` was given: without a site the preset is shown with its words in braces.
     pub(crate) fn is_template(&self) -> bool {
         self.print && *self == Self { print: true, ..Self::default() }
     }
 
-    /// Whether they name one site, or several.
+    /// Checks that the options name one site completely, or several.
     pub(super) fn check_whole(&self) -> Result<(), String> {
         if self.is_several() {
             let of_one = [
@@ -60,12 +60,12 @@ impl Options {
         Ok(())
     }
 
-    /// Whether sites are named by lines.
+    /// Whether sites are named by lines (`--site`, `--sites`).
     pub(super) fn is_several(&self) -> bool {
         !self.sites.is_empty() || self.sites_file.is_some()
     }
 
-    /// Values that are none, and options that make no sense together.
+    /// Checks the values, and that no option contradicts another.
     pub(super) fn check(&self) -> Result<(), String> {
         if !self.is_several() {
             self.https.check()?;
@@ -74,7 +74,7 @@ impl Options {
         self.listen.as_deref().map_or(Ok(()), |listen| values::listen("--listen", listen))
     }
 
-    /// Takes an option with its value.
+    /// Sets an option.
     pub(super) fn set(&mut self, name: &str, value: String) -> Result<(), String> {
         if self.https.set(name, &value) {
             return Ok(());

@@ -1,18 +1,18 @@
-//! The folder of a `myriad wordpress`: cache, logs, pid file.
+//! Prefix of a `myriad wordpress`: the folder of its cache, logs and pid file.
 
 use std::path::{Path, PathBuf};
 
-/// The folder of `myriad wordpress`: what `--prefix` said, or its default.
+/// The prefix: what `--prefix` said, or its default.
 pub(crate) fn prefix(said: Option<&Path>) -> PathBuf {
     said.map_or_else(|| default_prefix(rustix::process::geteuid().is_root()), Path::to_owned)
 }
 
-/// The path of its pid file.
+/// Path of the pid file.
 pub(crate) fn pid_file(said: Option<&Path>) -> PathBuf {
     prefix(said).join("myriad.pid")
 }
 
-/// The folder that is taken where `--prefix` is not said.
+/// The prefix without `--prefix`.
 pub(super) fn default_prefix(as_root: bool) -> PathBuf {
     if as_root {
         return "/var/lib/myriad".into();
@@ -25,13 +25,13 @@ pub(super) fn default_prefix(as_root: bool) -> PathBuf {
     }
 }
 
-/// Makes the prefix with its folders, so that the first start needs no preparation.
+/// Makes the prefix and its folders, so that the first start needs no preparation.
 pub(crate) fn prepare(prefix: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(prefix.join("logs"))?;
     std::fs::create_dir_all(prefix.join("cache"))
 }
 
-/// The file name that diagnostics give the preset.
+/// File name of the preset in diagnostics.
 pub(crate) fn name(prefix: &Path) -> PathBuf {
     prefix.join("wordpress.conf")
 }

@@ -1,9 +1,9 @@
-//! What runs, and what makes it anew at a reload.
+//! Preset that runs, and the options from which a reload makes it anew.
 
 use super::options::Options;
 use super::site::Site;
 
-/// What `myriad wordpress` runs: the text, and what makes it anew at a reload.
+/// Main configuration of a `myriad wordpress`: the text, and the options that make it anew at a reload.
 #[derive(Clone, Debug)]
 pub(crate) struct Preset {
     pub(crate) text: Vec<u8>,
@@ -17,7 +17,7 @@ impl Preset {
         Self { text: site.text.clone(), options }
     }
 
-    /// Reads everything again that the options name: files of sites, folders, sockets. Returns what may be wrong, too.
+    /// Reads everything again that the options name: files of sites, folders, sockets. Returns the warnings, too.
     ///
     /// # Errors
     /// As at the start.

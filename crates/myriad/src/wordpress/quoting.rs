@@ -1,4 +1,4 @@
-//! Paths as words of the nginx language.
+//! Quoting of paths as words of the nginx language.
 
 use std::path::Path;
 

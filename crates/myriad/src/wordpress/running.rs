@@ -1,4 +1,4 @@
-//! `myriad wordpress status|reload|stop`: the server that runs on a prefix.
+//! Commands to the server that runs on a prefix: `myriad wordpress status|reload|stop`.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -33,12 +33,12 @@ stop   ends it, and returns when it has ended
 Exit status: 0; 1 after an error; 3 where no server runs.
 ";
 
-/// Seconds that a server may take to end: what its worker may take, and to be scheduled.
+/// Longest time for a server to end, seconds: that of its worker, and time to be scheduled.
 const LONGEST_END_S: i64 = 30;
-/// Nothing runs there, as init scripts have it.
+/// Exit status if no server runs there, as of init scripts.
 const NOT_RUNNING: u8 = 3;
 
-/// What to do with the server that runs.
+/// Command to the server that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Status,
@@ -46,11 +46,11 @@ pub(crate) enum Command {
     Stop,
 }
 
-/// The words that name a command.
+/// Words that name a command.
 pub(super) const NAMES: [&str; 3] = ["status", "reload", "stop"];
 
 impl Command {
-    /// The command that the first two arguments name.
+    /// Command that the first two arguments name.
     pub(crate) fn named(arguments: &[OsString]) -> Option<Self> {
         let [first, second, ..] = arguments else { return None };
         match (first.to_str()?, second.to_str()?) {
@@ -97,7 +97,7 @@ impl Command {
     }
 }
 
-/// Sends a signal to the server; its process by a descriptor.
+/// Sends a signal to the server; returns a descriptor of its process.
 fn signal(holder: &Holder, signal: Signal) -> Result<OwnedFd, String> {
     let process = holder.process()?;
     pidfd_send_signal(&process, signal).map_err(|error| {
@@ -121,7 +121,7 @@ fn stop(holder: &Holder) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes a line for who reads it; nobody may.
+/// Writes a line to standard output; a closed output is no error.
 fn tell(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
@@ -137,7 +137,7 @@ fn status(holder: &Holder, prefix: &Path) {
     ));
 }
 
-/// What the visitors' requests came to, in all zones.
+/// Line of the hit rate, over all zones.
 fn hits(prefix: &Path) -> String {
     let running = Running::beside(&pid_file(Some(prefix)));
     let mut sum = RequestCounts::default();
@@ -159,12 +159,12 @@ fn hits(prefix: &Path) -> String {
     row("hits", &text).trim_end().to_owned()
 }
 
-/// A line: a name and what is told under it.
+/// Line of a name and a value.
 fn row(name: &str, value: &str) -> String {
     format!("{name:<9}{value}\n")
 }
 
-/// What a server tells of itself when it runs, for the terminal it was started at and for `status`.
+/// Facts of a running server, for the terminal on which it was started and for `status`.
 pub(crate) fn facts(generation: &Generation) -> String {
     let model = &generation.configuration.model;
     let mut text = String::new();
@@ -185,7 +185,7 @@ pub(crate) fn facts(generation: &Generation) -> String {
     text
 }
 
-/// The user that the worker runs as.
+/// User of the workers.
 fn user(main: &MainConf) -> String {
     let own = rustix::process::geteuid();
     match (&main.user, &main.group) {
@@ -197,7 +197,7 @@ fn user(main: &MainConf) -> String {
     }
 }
 
-/// What is said at the start, beside the facts.
+/// Greeting at the start: the facts, and how to stop the server.
 pub(crate) fn greeting(generation: &Generation) -> String {
     let prefix = &generation.origin.paths.prefix;
     let option = if *prefix == super::prefix::prefix(None) {
@@ -214,7 +214,7 @@ pub(crate) fn greeting(generation: &Generation) -> String {
     text
 }
 
-/// The address as one types it into a browser.
+/// Address as it is typed into a browser.
 fn address(listen: &ListenConf) -> String {
     let scheme = if listen.quic {
         "https (HTTP/3)"

@@ -1,4 +1,5 @@
-//! The configuration of the sites as a whole: who serves, where visitors connect, what the process needs, the preset filled in.
+//! Configuration of `myriad wordpress` as a whole: the user, the addresses, the directives of the process, the preset filled
+//! in.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -11,18 +12,18 @@ use super::quoting::quoted;
 use super::user::{self, Choice, Need};
 use crate::accounts;
 
-/// A configuration made for one site.
+/// Configuration made of the options.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
-    /// The whole configuration, and all that `--print` shows: what the process itself needs, then the preset filled in.
+    /// Text of the configuration, as `--print` shows it: the directives of the process, then the preset filled in.
     pub(crate) text: Vec<u8>,
     /// Folder of cache, logs and pid file.
     pub(crate) prefix: PathBuf,
-    /// What may be wrong but does not stand in the way, each a sentence.
+    /// Warnings, each a sentence.
     pub(crate) warnings: Vec<String>,
-    /// A certificate to be made before the start.
+    /// Certificate to be made before the start.
     pub(crate) self_signed: Option<SelfSigned>,
-    /// The user who serves, where root starts the server.
+    /// User of the workers; `None` unless root starts the server.
     pub(super) choice: Option<Choice>,
 }
 
@@ -47,7 +48,7 @@ impl Options {
             }
         }
         let listens = (self.plain_listens(&https, as_root, &mut warnings), https.listens(as_root));
-        // Certificates that come are worth a line.
+        // With certificates that are issued, their arrival is to be logged: a notice.
         let level = if https.domains.is_empty() { "warn" } else { "notice" };
         let process = process_directives(&prefix, choice.as_ref(), level)?;
         let preset = self.filled(&sites, &https, &prefix, &listens)?;
@@ -56,7 +57,7 @@ impl Options {
         Ok(Site { text: (process + &preset).into_bytes(), prefix, warnings, self_signed, choice })
     }
 
-    /// The addresses where visitors connect by http.
+    /// Addresses where visitors connect by HTTP.
     fn plain_listens(&self, https: &Https, as_root: bool, warnings: &mut Vec<String>) -> Vec<String> {
         let usual = if as_root { "80" } else { "8080" };
         let listen = self.listen.as_deref().unwrap_or(usual);
@@ -75,7 +76,7 @@ impl Options {
         listens
     }
 
-    /// `--user` names somebody whom root can become.
+    /// Checks `--user`: the user must exist; without root it is ignored, with a warning.
     fn check_user(&self, as_root: bool, warnings: &mut Vec<String>) -> Result<(), String> {
         let Some(user) = &self.user else { return Ok(()) };
         if !as_root {
@@ -89,7 +90,7 @@ impl Options {
         })
     }
 
-    /// Whose rights the worker has.
+    /// User of the workers: `--user`, else the one that serves already, else one who may connect to PHP and read the sites.
     fn worker_user(&self, sites: &[Checked], warnings: &mut Vec<String>) -> Choice {
         if let Some(choice) = self.user.as_deref().map(Choice::of).or_else(|| self.serving.clone()) {
             return choice;
@@ -102,8 +103,8 @@ impl Options {
     }
 }
 
-/// The directives of the process: in the foreground, errors on standard error, a pid file, and whose rights the worker takes where
-/// root starts it.
+/// Directives of the process: in the foreground, errors to standard error, a pid file, and the user of the workers if root
+/// starts it.
 fn process_directives(prefix: &Path, user: Option<&Choice>, level: &str) -> Result<String, String> {
     let pid = quoted(&pid_file(Some(prefix)))?;
     let mut text = format!("daemon off;\nerror_log stderr {level};\npid {pid};\n");

@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 
 use super::values;
 
-/// The words of a line, for messages.
+/// Form of a line, for messages.
 const FORM: &str = "a line is NAME[,NAME]... FOLDER PHP, and `https` behind them for a certificate";
 
-/// A site as it is written.
+/// Line of a site, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// The place where it is written, for messages.
+    /// Place of the line, for messages: `FILE:LINE`, or `--site` with its number.
     pub(super) place: String,
     pub(super) names: Vec<String>,
     pub(super) root: PathBuf,
@@ -27,7 +27,7 @@ pub(super) struct Line {
     pub(super) https: bool,
 }
 
-/// Reads what `--site` said, each time, and the file of `--sites`.
+/// Reads the values of `--site` and the file of `--sites`.
 ///
 /// # Errors
 /// The file cannot be read, or a line makes no sense; the sentence begins with its place.
@@ -53,7 +53,7 @@ pub(super) fn read(said: &[String], file: Option<&Path>) -> Result<Vec<Line>, St
     Ok(lines)
 }
 
-/// A name leads to one site.
+/// Checks that no name is on two lines.
 fn each_name_once(lines: &[Line]) -> Result<(), String> {
     let mut known: Vec<(String, &str)> = Vec::new();
     for line in lines {
@@ -69,7 +69,7 @@ fn each_name_once(lines: &[Line]) -> Result<(), String> {
 }
 
 impl Line {
-    /// None for an empty line; `folder` is where relative paths begin.
+    /// Reads a line; `None` for an empty one. Relative paths begin at `folder`.
     fn parse(text: &str, place: &str, folder: &Path) -> Result<Option<Self>, String> {
         let failed = |why: String| format!("wordpress: {place}: {}", why.trim_start_matches("wordpress: "));
         let words = words(text).map_err(&failed)?;
@@ -90,7 +90,7 @@ impl Line {
         if names.is_empty() {
             return Err(failed(format!("no name: {FORM}")));
         }
-        // A path, as `--php` takes it; relative ones begin where the file is.
+        // A path, as `--php` takes it; a relative one begins at the folder of the file.
         let php = match php.strip_prefix("unix:").unwrap_or(php) {
             path if path.contains('/') => folder.join(path).to_string_lossy().into_owned(),
             address => address.to_owned(),
@@ -99,7 +99,7 @@ impl Line {
     }
 }
 
-/// The words of a line up to a `#` that begins one; quotation marks hold blanks together.
+/// Words of a line, up to a word that begins with `#`. Quotation marks hold words with spaces together.
 fn words(text: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = Vec::new();
     let mut rest = text.trim_start();
@@ -114,7 +114,7 @@ fn words(text: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Names of zones and of their folders: the first name of each site, without what a folder or a zone cannot hold.
+/// Names of the zones and their folders: the first name of each site, without characters that a folder or a zone cannot have.
 pub(super) fn zones(lines: &[Line]) -> Vec<String> {
     let mut zones: Vec<String> = Vec::new();
     for line in lines {
@@ -129,14 +129,14 @@ pub(super) fn zones(lines: &[Line]) -> Vec<String> {
     zones
 }
 
-/// Where one of several servers listens: options of the socket are said once, by the server of unknown names.
+/// The `listen` without the options of its socket: of several servers only that of unknown names has them.
 pub(super) fn bare(listen: &str) -> String {
     let mut words = listen.split(' ');
     let address = words.next().unwrap_or_default().to_owned();
     words.filter(|word| matches!(*word, "ssl" | "quic")).fold(address, |all, word| all + " " + word)
 }
 
-/// The server of names that no site has.
+/// Server of names that no site has.
 pub(super) fn unknown_names(listens: &[String]) -> String {
     let mut text =
         "# Names that no site has are misdirected (RFC 9110 section 15.5.20).\n    server {\n".to_owned();

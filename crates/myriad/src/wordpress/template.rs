@@ -1,4 +1,4 @@
-//! The preset's text, and how the words in double braces are filled in: once for all, for each pool of php-fpm, for each site.
+//! Template of the preset: its words in double braces are filled in for all sites, for each pool of php-fpm and for each site.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use super::{children, sites};
 /// The preset, in the nginx language, with `{{tokens}}` that the command line fills in.
 const PRESET: &str = include_str!("../../../../presets/wordpress.conf");
 
-/// What begins the parts of the preset that stand once for each pool of php-fpm, and for each site; and what ends them.
+/// Lines that begin and end a part of the preset: one is repeated for each pool of php-fpm, one for each site.
 const EACH_POOL: &str = "{{each pool}}";
 const EACH_SITE: &str = "{{each site}}";
 const END: &str = "{{end}}";
 
-/// Words of the preset, and what stands for them.
+/// Words of the preset, each with the text that replaces it.
 type Values<'a> = Vec<(&'a str, String)>;
 
 /// The preset as it is built in, its words in double braces not filled in.
@@ -25,7 +25,7 @@ pub(crate) fn template() -> &'static [u8] {
 }
 
 impl Options {
-    /// The preset for these sites; `listens` is where visitors connect by http, and by https.
+    /// The preset filled in for these sites; `listens` are the addresses for HTTP and for HTTPS.
     pub(super) fn filled(
         &self,
         sites: &[Checked],
@@ -62,7 +62,7 @@ impl Options {
         Ok(fill(PRESET, &of_all, &[(EACH_POOL, &of_pools), (EACH_SITE, &of_sites)]))
     }
 
-    /// What the preset says of a pool of php-fpm.
+    /// Values of a pool of php-fpm.
     fn of_pool<'a>(&self, pools: &[&str], php: &str) -> Result<Values<'a>, String> {
         let children = self.children.or_else(|| children::of_pool(php)).unwrap_or(children::UNKNOWN);
         Ok(vec![
@@ -73,7 +73,7 @@ impl Options {
     }
 }
 
-/// The addresses of php-fpm's pools, each once.
+/// Addresses of the pools of php-fpm, each once.
 fn pools(sites: &[Checked]) -> Vec<&str> {
     let mut pools: Vec<&str> = Vec::new();
     for site in sites {
@@ -84,7 +84,7 @@ fn pools(sites: &[Checked]) -> Vec<&str> {
     pools
 }
 
-/// The name of the group that asks a pool of php-fpm: sites that share a pool share its children.
+/// Name of the `upstream` block of a pool of php-fpm: sites that share a pool share its children.
 fn pool_name(pools: &[&str], php: &str) -> String {
     match pools.iter().position(|pool| *pool == php) {
         None | Some(0) => "php".to_owned(),
@@ -92,7 +92,7 @@ fn pool_name(pools: &[&str], php: &str) -> String {
     }
 }
 
-/// Fills in the preset: what stands for all once, the parts of a pool or a site for each.
+/// Fills in the preset: words outside the parts from `of_all`, each part once for every list of values.
 fn fill(preset: &str, of_all: &[(&str, String)], parts: &[(&str, &[Values<'_>])]) -> String {
     let mut text = String::with_capacity(preset.len() + 4096);
     let mut lines = preset.split_inclusive('\n');
@@ -109,7 +109,7 @@ fn fill(preset: &str, of_all: &[(&str, String)], parts: &[(&str, &[Values<'_>])]
     text
 }
 
-/// Replaces the tokens outside comments; what is filled in is never searched again.
+/// Replaces the words in double braces outside comments. What is filled in is not searched again.
 fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
     let mut text = String::with_capacity(preset.len() + 256);
     for line in preset.split_inclusive('\n') {
@@ -118,7 +118,7 @@ fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
             continue;
         }
         let mut rest = line;
-        // A word that stands alone and stands for nothing takes its line with it.
+        // A line of nothing but a word whose value is empty is left out.
         let alone = line.trim().strip_prefix("{{").and_then(|word| word.strip_suffix("}}"));
         if alone.is_some_and(|word| values.iter().any(|(known, value)| *known == word && value.is_empty())) {
             continue;

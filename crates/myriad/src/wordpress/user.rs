@@ -1,7 +1,7 @@
-//! The user who serves where root starts the server: another than PHP's, who may connect to PHP and read the site.
+//! User of the workers if root starts the server: another than PHP's, who may connect to PHP and read the sites.
 //!
-//! PHP runs what a site's plugins are, and a hole in one of them is the usual way in. As another user it cannot write the page
-//! cache, from which it would otherwise speak to every visitor, and Myriad cannot write the site.
+//! PHP runs the plugins of a site, and a flaw in one of them is the usual way of an attack. As another user PHP cannot write
+//! the page cache, by which an attacker would reach every visitor, and Myriad cannot write the site.
 
 use std::fs::metadata;
 use std::os::unix::fs::MetadataExt;
@@ -9,43 +9,43 @@ use std::path::{Path, PathBuf};
 
 use crate::accounts::{self, Account};
 
-/// Users that Myriad runs as, the first that there is; the second is shared by all programs without a user of their own.
+/// Users to choose from, the first that exists. The second is shared by all programs without a user of their own.
 const OWN: [&str; 2] = ["myriad", "nobody"];
-/// Bits of a file's rights, for one of its three kinds of users.
+/// Bits of a file's mode, for one of its three classes of users.
 const READ: u32 = 4;
 const WRITE: u32 = 2;
 const ENTER: u32 = 1;
 
-/// What a site asks of whoever serves it.
+/// Rights that a site needs the user to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Need {
-    /// php-fpm's socket, where that is a file.
+    /// Socket of php-fpm, if it is a file.
     pub(super) socket: Option<PathBuf>,
-    /// The site's folder.
+    /// Folder of the site.
     pub(super) root: PathBuf,
 }
 
-/// The directive `user`.
+/// Values of the directive `user`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) user: String,
-    /// Another than the user's own.
+    /// Group, if it is not the user's own.
     pub(super) group: Option<String>,
 }
 
 impl Choice {
-    /// A user with the group of its own.
+    /// A user with its own group.
     pub(super) fn of(user: &str) -> Self {
         Self { user: user.to_owned(), group: None }
     }
 
-    /// The directive's words.
+    /// Words of the directive.
     pub(super) fn words(&self) -> String {
         self.group.as_ref().map_or_else(|| self.user.clone(), |group| format!("{} {group}", self.user))
     }
 }
 
-/// Chooses for these sites; what there is to say of it is added to the warnings.
+/// Chooses the user for these sites, and adds to the warnings.
 pub(super) fn choose(needs: &[Need], warnings: &mut Vec<String>) -> Choice {
     let own = OWN.into_iter().find(|name| Account::find(name, None).is_ok());
     let Some(own) = own else { return of_php(needs) };
@@ -54,7 +54,7 @@ pub(super) fn choose(needs: &[Need], warnings: &mut Vec<String>) -> Choice {
         let unmet = needs.iter().filter_map(|need| need.unmet(&account)).collect::<Vec<_>>();
         Some((Choice { user: own.to_owned(), group }, unmet))
     });
-    // Of those that meet as much, the first.
+    // The choice with the fewest unmet needs; the first of several.
     let Some((choice, unmet)) = tried.min_by_key(|(_, unmet)| unmet.len()) else { return of_php(needs) };
     if let ([_], [why]) = (needs, &unmet[..]) {
         let php = of_php(needs);
@@ -77,8 +77,8 @@ pub(super) fn choose(needs: &[Need], warnings: &mut Vec<String>) -> Choice {
     choice
 }
 
-/// The groups to try: none but the user's own, then those of the sockets and of the sites. Where a socket is not there yet, the
-/// group of the site is its likely one.
+/// Groups to try: first the user's own, then those of the sockets and of the sites. If a socket does not exist yet the user's
+/// own comes last, as the group of the site is the likely one of the socket.
 fn groups(needs: &[Need]) -> Vec<Option<String>> {
     let of = |path: &Path| metadata(path).ok().map(|known| known.gid()).filter(|&gid| gid != 0);
     let sockets = needs.iter().filter_map(|need| need.socket.as_deref());
@@ -96,7 +96,7 @@ fn groups(needs: &[Need]) -> Vec<Option<String>> {
     groups
 }
 
-/// The user that PHP runs as: the owner of the socket or of the site, where that is not root.
+/// User of PHP: the owner of the socket or of the site, unless that is root.
 fn of_php(needs: &[Need]) -> Choice {
     let owner = |path: &Path| metadata(path).ok().map(|known| known.uid()).filter(|&uid| uid != 0);
     let owners = needs.iter().flat_map(|need| {
@@ -110,9 +110,9 @@ fn of_php(needs: &[Need]) -> Choice {
 }
 
 impl Need {
-    /// What the account may not do that the site needs, as the beginning of a sentence.
+    /// First right that the account lacks, as the beginning of a sentence.
     fn unmet(&self, account: &Account) -> Option<String> {
-        // Links on the way to it are followed: /var/run is one.
+        // Links on the way to the socket are followed: /var/run is one.
         let socket = self.socket.as_ref().and_then(|socket| socket.canonicalize().ok());
         if let Some(socket) = socket.filter(|socket| !may(account, socket, WRITE)) {
             return Some(format!("--php {} is not open to {}", socket.display(), name(account)));
@@ -128,7 +128,7 @@ fn name(account: &Account) -> String {
     accounts::name_of(account.uid).unwrap_or_else(|| account.uid.to_string())
 }
 
-/// Whether an account has a right to a file, and may go there.
+/// Whether an account has a right to a file, and may enter all folders above it.
 fn may(account: &Account, path: &Path, wanted: u32) -> bool {
     let allows = |path: &Path, right| metadata(path).is_ok_and(|known| account.may(&known, right));
     allows(path, wanted) && path.ancestors().skip(1).all(|folder| allows(folder, ENTER))

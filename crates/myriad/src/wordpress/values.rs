@@ -1,4 +1,4 @@
-//! What the values of options must look like: each is refused by the option's own name, before a configuration is made of it.
+//! Checks of the values of options, made before a configuration: so an error names the option, not a line of the preset.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
@@ -9,13 +9,13 @@ use myriad_x509::pem;
 
 use super::authorities::LETS_ENCRYPT;
 
-/// Octets of a host name (RFC 1035 section 3.1) and of its parts.
+/// Most octets of a host name and of a label (RFC 1035 section 3.1).
 const LONGEST_NAME: usize = 253;
 const LONGEST_LABEL: usize = 63;
-/// What options that say where to listen take.
+/// Help on the values of options that say where to listen.
 const ADDRESSES: &str = "give a port from 1 to 65535, ADDRESS:PORT, [ADDRESS]:PORT for IPv6, or unix:PATH";
 
-/// The value of an option as it stands on the command line: not left out, nor the next option.
+/// Value of an option on the command line; an error if it is missing or is the next option.
 pub(super) fn given(option: &str, value: Option<String>, is_glued: bool) -> Result<String, String> {
     let value = value.filter(|value| !value.is_empty());
     let value = value.ok_or_else(|| format!("option \"{option}\" requires a value"))?;
@@ -27,8 +27,8 @@ pub(super) fn given(option: &str, value: Option<String>, is_glued: bool) -> Resu
     Ok(value)
 }
 
-/// Adds the names of a list in words or with commas, each once: names know no capitals, a dot at the end says nothing here, and an
-/// address of IPv6 is the same in brackets.
+/// Adds the names of a list, separated by commas or spaces, each once. Letter case and a final dot do not matter, nor do
+/// brackets around an address of IPv6.
 pub(super) fn add_names(known: &mut Vec<String>, list: &str) {
     for whole in list.split([',', ' ']).filter(|name| !name.is_empty()) {
         let name = whole.strip_suffix('.').filter(|name| is_host(name.strip_prefix('.').unwrap_or(name)));
@@ -41,7 +41,8 @@ pub(super) fn add_names(known: &mut Vec<String>, list: &str) {
     }
 }
 
-/// A name that a certificate can be issued for by showing a page; with a dot in front, the name and `www` below it.
+/// Checks a name of `--domain`: an authority can prove it by HTTP, so it is no wildcard. A leading dot means the name and its
+/// `www`.
 pub(super) fn domain(value: &str) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("wordpress: --domain \"{value}\" {why}"));
     if value.starts_with('*') {
@@ -58,9 +59,9 @@ pub(super) fn domain(value: &str) -> Result<(), String> {
     refuse("is no host name; write it as in example.com, without https:// and without a path")
 }
 
-/// A name of the site as `server_name` takes it, wildcards too.
+/// Checks a name of the site as `server_name` takes it, wildcards too.
 pub(super) fn name(value: &str) -> Result<(), String> {
-    // A name is open at one end at most.
+    // A wildcard is at one end only.
     let below = value.strip_prefix("*.").or_else(|| value.strip_prefix('.'));
     let inner = below.or_else(|| value.strip_suffix(".*")).unwrap_or(value);
     let is_open = inner.len() < value.len();
@@ -93,7 +94,7 @@ pub(super) fn directory(value: &str) -> Result<(), String> {
     Err(format!("wordpress: --acme-directory \"{value}\" is no https URL; write it as in {}", LETS_ENCRYPT.1))
 }
 
-/// A file of certificates that vouch for an authority's own server.
+/// Checks a file of certificates by which an authority's own server is verified.
 pub(super) fn authority(path: &Path) -> Result<(), String> {
     let refuse = |why: &str| {
         format!(
@@ -109,7 +110,7 @@ pub(super) fn authority(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Checks an address to listen at, as the directive `listen` takes it; words behind it are left to that.
+/// Checks an address as the directive `listen` takes it; the words behind it are checked with the directive.
 pub(super) fn listen(option: &str, value: &str) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("wordpress: {option} \"{value}\": {why}; {ADDRESSES}"));
     let address = value.split(' ').next().unwrap_or_default();
@@ -121,7 +122,7 @@ pub(super) fn listen(option: &str, value: &str) -> Result<(), String> {
     }
 }
 
-/// A host name (RFC 1123 section 2.1); an underscore is let pass, as DNS lets it.
+/// Whether this is a host name (RFC 1123 section 2.1). An underscore is accepted, as in DNS.
 fn is_host(name: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let is_label = |label: &str| {
@@ -131,7 +132,7 @@ fn is_host(name: &str) -> bool {
             && !label.ends_with('-')
     };
     let name = name.strip_suffix('.').unwrap_or(name);
-    // Digits alone at the end are an address that was written wrong.
+    // A last label of digits alone is part of an address that was written wrong.
     let ends_well =
         name.rsplit('.').next().is_some_and(|last| !last.bytes().all(|byte| byte.is_ascii_digit()));
     name.len() <= LONGEST_NAME && ends_well && name.split('.').all(is_label)
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(domain("::1"), Ok(()));
     }
 
-    /// Each is refused by its option's name, with what to write instead.
+    /// Each value is refused with the name of its option and with what to write instead.
     fn refused(checked: Result<(), String>, option: &str, remedy: &str) {
         let error = checked.expect_err(option);
         assert!(error.contains(&format!("{option} ")) && error.contains(remedy), "{error}");
