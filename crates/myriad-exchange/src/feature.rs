@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use myriad_conf::registry::{Directive, FamilyRow};
+use myriad_conf::registry::{Directive, ExamineHttp, ExamineLocation, Family, FamilyRow};
 use myriad_conf::settings::{FeatureHandler, Handler as HandlerConf, HandlerPlan, Settings};
 
 use crate::exchange::Handler;
@@ -10,20 +10,35 @@ use crate::runtime::{PlaceFeatures, SettingsCompiler};
 
 /// A feature.
 pub struct Feature {
-    /// The section of the docs that its directives stand in.
-    pub section: &'static str,
     /// Its directives.
-    pub rows: &'static [Directive],
-    /// Those that every protocol of origins has, under its prefix.
-    pub of_origins: &'static [FamilyRow],
+    pub family: Family,
     /// Compiles its settings of a level, and keeps what comes of them.
     pub compile: fn(&mut dyn SettingsCompiler, &Settings, &mut PlaceFeatures),
 }
 
 impl Feature {
-    /// A feature with nothing to compile: what it brings is a handler, or asked for where it is used.
+    /// A feature with nothing to compile: what it brings is a handler, or asked for where it is used. Its directives stand in that
+    /// section of the docs.
     pub const fn new(section: &'static str, rows: &'static [Directive]) -> Self {
-        Self { section, rows, of_origins: &[], compile: |_, _, _| {} }
+        Self { family: Family::new(section, rows), compile: |_, _, _| {} }
+    }
+
+    /// A feature with directives that every protocol of origins has, under its prefix.
+    #[must_use]
+    pub const fn and_of_origins(self, rows: &'static [FamilyRow]) -> Self {
+        Self { family: self.family.and_of_origins(rows), ..self }
+    }
+
+    /// A feature that says of each location what only the whole of it shows.
+    #[must_use]
+    pub const fn examining_locations(self, examine: ExamineLocation) -> Self {
+        Self { family: self.family.examining_locations(examine), ..self }
+    }
+
+    /// A feature that says what only the whole configuration shows.
+    #[must_use]
+    pub const fn examining_http(self, examine: ExamineHttp) -> Self {
+        Self { family: self.family.examining_http(examine), ..self }
     }
 
     /// A feature whose settings are compiled by that function.

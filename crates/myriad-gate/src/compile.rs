@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_conf::model::{LimitKind, LimitZoneConf};
-use myriad_conf::settings::{Satisfy, Settings};
+use myriad_conf::settings::Settings;
 use myriad_script::Template;
 
-use super::auth_basic::{self, Passwords};
-use super::limit_zone::Tables;
+use super::access::{AccessSettings, Satisfy};
+use super::auth_basic::{self, AuthBasicSettings, Passwords};
+use super::limit_zone::{LimitKind, LimitZoneConf, Tables};
 use super::{access, auth_request, limit_conn, limit_req};
 use myriad_exchange::exchange::Gate;
 use myriad_exchange::runtime::SettingsCompiler;
@@ -58,18 +58,18 @@ impl Gates {
 
     /// The gate of a place; none where everybody may come in.
     pub fn gate(&self, settings: &Settings, compile: &mut dyn SettingsCompiler) -> Option<Arc<Gate>> {
-        let Settings { access, limits, .. } = settings;
         // nginx's order.
         let checks = [
-            limit_req::check(limits, &self.requests),
-            limit_conn::check(limits, &self.connections),
-            access::check(access),
-            auth_basic::check(access, &self.folder, &self.passwords, compile),
+            limit_req::check(settings, &self.requests),
+            limit_conn::check(settings, &self.connections),
+            access::check(settings.feature()),
+            auth_basic::check(settings, &self.folder, &self.passwords, compile),
             auth_request::check(settings, compile),
         ];
         let checks: Vec<_> = checks.into_iter().flatten().collect();
-        let any = access.satisfy == Satisfy::Any;
-        (!checks.is_empty()).then(|| Arc::new(Gate { checks, any, delay_ms: access.auth_delay }))
+        let any = settings.feature::<AccessSettings>().satisfy == Satisfy::Any;
+        let delay_ms = settings.feature::<AuthBasicSettings>().delay;
+        (!checks.is_empty()).then(|| Arc::new(Gate { checks, any, delay_ms }))
     }
 }
 

@@ -1,5 +1,10 @@
-//! What a request comes to at the gate of its place, for tests of the checks.
+//! What directives say on a level, and what a request comes to at the gate of its place, for tests of the checks.
 
+use std::path::Path;
+
+use myriad_conf::model::ServerConf;
+use myriad_conf::registry::{Family, Registry};
+use myriad_conf::{MemoryLoader, build};
 use myriad_exchange::exchange::{Exchange, Step};
 use myriad_serve::testing::block_on;
 
@@ -51,4 +56,14 @@ pub(super) fn finish(exchange: &mut Exchange, begin: impl FnOnce(&mut Exchange) 
         };
         return Asked { came, waits };
     }
+}
+
+/// A server with these directives, of the language and of that feature.
+pub(super) fn server(family: Family, inside: &str) -> ServerConf {
+    let path = Path::new("/conf/nginx.conf");
+    let registry = Registry::new([family], []);
+    let parsed =
+        registry.parse(&MemoryLoader::with(path, format!("http {{ server {{ {inside} }} }}")), path, b"");
+    let model = build(&parsed, &registry).expect("a sound configuration");
+    model.http.expect("a block").servers.remove(0)
 }

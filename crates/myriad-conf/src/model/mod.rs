@@ -4,7 +4,6 @@ mod acme;
 mod blocks;
 mod charset;
 mod levels;
-mod limit_zone;
 mod location;
 mod main_conf;
 mod server;
@@ -19,7 +18,6 @@ pub use blocks::{
     GeoConf, GeoEntry, LogEscape, LogFormat, MapConf, MapEntry, MapKey, SplitClientsConf, SplitShare,
 };
 pub use charset::CharsetMapConf;
-pub use limit_zone::{LimitKind, LimitZoneConf};
 pub use location::{
     Condition, FileTest, IfBlock, LimitExcept, LocationConf, Matcher, RewriteFlag, RewriteStep, StringTest,
 };
@@ -52,8 +50,6 @@ pub struct HttpConf {
     pub cache_zones: Vec<CacheZoneConf>,
     /// `acme_issuer` blocks.
     pub acme_issuers: Vec<AcmeIssuerConf>,
-    /// `limit_req_zone` and `limit_conn_zone`.
-    pub limit_zones: Vec<LimitZoneConf>,
     /// `map` blocks.
     pub maps: Vec<MapConf>,
     /// `geo` blocks.

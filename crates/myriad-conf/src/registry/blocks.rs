@@ -5,9 +5,8 @@ use std::net::IpAddr;
 use std::collections::HashSet;
 
 use super::{
-    Arguments, Contexts, Directive, Done, Set,
-    access::{mask, parse_cidr},
-    block,
+    Arguments, Contexts, Directive, Done, Set, block,
+    network::{mask, parse_cidr},
 };
 use crate::{
     diagnostic::Diagnostic,

@@ -3,10 +3,10 @@
 use myriad_policy::{Grace, Invalidate, Methods, StatusMatch, UseStale, ValidFor};
 
 use super::{
-    Arguments, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, Use, at_least,
+    Arguments, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, at_least,
     purge::{cache_purge, response_type},
     set,
-    zone::cache_path,
+    zone::{cache_path, used},
 };
 use crate::{
     settings::{CacheValid, CacheZone, OriginSettings, PersonalCookies, Settings},
@@ -252,7 +252,7 @@ fn cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
         if zone.is_empty() {
             return Err(args.invalid(0, "the name of a zone, or off"));
         }
-        args.uses.push(Use::CacheZone(zone.clone()));
+        used(args, &zone);
         CacheZone::Zone(zone)
     };
     Ok(())

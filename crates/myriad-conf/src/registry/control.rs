@@ -1,6 +1,6 @@
 //! How a running server is inspected and told what to do.
 
-use super::{Arguments, Contexts, Directive, Done, ONE, Set, access, at_least};
+use super::{Arguments, Contexts, Directive, Done, ONE, Set, at_least, network};
 use crate::{
     model::{ControlSocket, MainConf},
     settings::{CacheDebug, Settings},
@@ -39,7 +39,7 @@ fn cache_debug(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         let networks = from.insert(Vec::new());
         for index in 2..args.len() {
             let word = args.bytes(index).to_vec();
-            networks.push(access::network(args, index, &word)?);
+            networks.push(network(args, index, &word)?);
         }
     }
     settings.cache_rules.debug = CacheDebug { on, from };

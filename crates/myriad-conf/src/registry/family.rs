@@ -6,7 +6,7 @@ use super::directive::{DefaultValue, Directive};
 use crate::{
     builtin::BuiltinFile,
     diagnostic::Diagnostic,
-    model::LocationConf,
+    model::{HttpConf, LocationConf},
     settings::{OriginSettings, Protocol},
     text::Text,
 };
@@ -21,17 +21,46 @@ pub struct Family {
     /// The directives whose names begin with the prefix of a protocol: once for each protocol that has them, where a feature
     /// brings the family; for that protocol alone, where a protocol brings it.
     pub of_origins: &'static [FamilyRow],
+    /// What only a whole location shows.
+    pub(crate) examine_location: Option<ExamineLocation>,
+    /// What only the whole configuration shows.
+    pub(crate) examine_http: Option<ExamineHttp>,
 }
+
+/// Looks a location over once its own directives have been read, those of locations within it not yet, and adds what it finds
+/// to what was found before.
+pub type ExamineLocation = fn(&LocationConf, &mut Vec<Diagnostic>);
+
+/// Looks the whole configuration over once everything has been read, and adds what it finds to what was found before.
+pub type ExamineHttp = fn(&HttpConf, &mut Vec<Diagnostic>);
 
 impl Family {
     /// Directives with names of their own.
     pub const fn new(name: &'static str, rows: &'static [Directive]) -> Self {
-        Self { name, rows, of_origins: &[] }
+        Self { name, rows, of_origins: &[], examine_location: None, examine_http: None }
     }
 
     /// Directives whose names begin with the prefix of a protocol.
     pub const fn of_origins(name: &'static str, of_origins: &'static [FamilyRow]) -> Self {
-        Self { name, rows: &[], of_origins }
+        Self::new(name, &[]).and_of_origins(of_origins)
+    }
+
+    /// Directives whose names begin with the prefix of a protocol besides.
+    #[must_use]
+    pub const fn and_of_origins(self, of_origins: &'static [FamilyRow]) -> Self {
+        Self { of_origins, ..self }
+    }
+
+    /// Each location is looked over by that function.
+    #[must_use]
+    pub const fn examining_locations(self, examine: ExamineLocation) -> Self {
+        Self { examine_location: Some(examine), ..self }
+    }
+
+    /// The configuration is looked over by that function.
+    #[must_use]
+    pub const fn examining_http(self, examine: ExamineHttp) -> Self {
+        Self { examine_http: Some(examine), ..self }
     }
 }
 

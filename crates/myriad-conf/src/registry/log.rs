@@ -1,8 +1,8 @@
 //! nginx's log module, and the switches that write to the error log.
 
 use super::{
-    Arguments, Contexts, Directive, Done, FLAG, Set, Use, at_least, between, process::level_error_log, set,
-    syslog,
+    Arguments, Contexts, Directive, Done, FLAG, Names, Set, Use, at_least, between, process::level_error_log,
+    set, syslog,
 };
 use crate::{
     model::{HttpConf, LogEscape, LogFormat},
@@ -18,6 +18,13 @@ const COMBINED: &str = concat!(
     "combined '$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent ",
     "\"$http_referer\" \"$http_user_agent\"'",
 );
+
+/// What `access_log` may name.
+static FORMATS: Names = Names {
+    kind: "log format",
+    defined: |http| http.log_formats.iter().map(|format| format.name.as_str()).collect(),
+    example: |name| format!("log_format {name} \"…\";"),
+};
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
@@ -125,7 +132,7 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let has_format = args.len() > 1 && !is_option(args.bytes(1));
     if has_format {
         log.format = args.name(1)?;
-        args.uses.push(Use::LogFormat(args.text(1)?));
+        args.uses.push(Use { name: args.text(1)?, of: &FORMATS });
     }
     for index in if has_format { 2 } else { 1 }..args.len() {
         access_log_option(&mut log, args, index)?;

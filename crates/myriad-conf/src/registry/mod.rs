@@ -4,7 +4,6 @@
 
 #![allow(clippy::unnecessary_wraps, reason = "setters and readers share one signature each")]
 
-mod access;
 mod acme;
 mod arguments;
 mod arity;
@@ -24,10 +23,10 @@ mod http2;
 mod http3;
 mod https_only;
 mod known;
-mod limits;
 mod listen;
 mod log;
 mod media_types;
+mod network;
 mod origin;
 mod origin_tls;
 mod own;
@@ -55,12 +54,13 @@ pub(crate) use condition::parse_condition;
 pub use contexts::Contexts;
 pub use directive::NOT_YET;
 pub use directive::{Arguments, Block, DefaultValue, Directive, Done, Set, Status};
-pub use family::{Family, FamilyRow, ProtocolLanguage};
+pub use family::{ExamineHttp, ExamineLocation, Family, FamilyRow, ProtocolLanguage};
 pub use headers::parse_expires;
 pub(crate) use known::known;
 pub use listen::{BadListenAddress, listen_addresses};
 pub use media_types::add_types;
+pub use network::network;
 pub use pass::{PARAM, pass, pass_with_methods};
 pub use suggest::nearest;
 pub use table::{Registry, Row};
-pub use used::Use;
+pub use used::{Names, Use};

@@ -1,21 +1,19 @@
 //! The families of directives that the language itself has.
 
 use super::{
-    access, acme, blocks, cache, client, content, control, encoding, family::Family, headers, http2, http3,
-    https_only, limits, log, origin, origin_tls, process, realip, resolver, rewrite, server, shared_fetch,
-    tls, tuning, upstream,
+    acme, blocks, cache, client, content, control, encoding, family::Family, headers, http2, http3,
+    https_only, log, origin, origin_tls, process, realip, resolver, rewrite, server, shared_fetch, tls,
+    tuning, upstream,
 };
 
 /// The families whose rows are directives as they stand.
-pub(super) const FAMILIES: [Family; 23] = [
+pub(super) const FAMILIES: [Family; 21] = [
     Family::new("process", process::ROWS),
     Family::new("control", control::ROWS),
     Family::new("server", server::ROWS),
     Family::new("client", client::ROWS),
     Family::new("content", content::ROWS),
     Family::new("rewrite", rewrite::ROWS),
-    Family::new("access", access::ROWS),
-    Family::new("limits", limits::ROWS),
     Family::new("realip", realip::ROWS),
     Family::new("headers", headers::ROWS),
     Family::new("log", log::ROWS),

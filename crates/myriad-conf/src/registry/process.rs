@@ -1,6 +1,6 @@
 //! Main context and `events`: processes, privileges, limits.
 
-use super::access::network;
+use super::network;
 use super::{
     Arguments, Arity, Block, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between, block, set, syslog,
 };

@@ -1,6 +1,6 @@
 //! `fastcgi_cache_purge`, `proxy_cache_purge`: the purge module's forms, and that of NGINX Plus.
 
-use super::{Arguments, Done, Use, access};
+use super::{Arguments, Done, network, zone::used};
 use crate::{
     diagnostic::Diagnostic,
     settings::{Handler, Network, PurgeCondition, PurgeSettings, PurgeStyle, Settings},
@@ -29,7 +29,7 @@ pub(super) fn cache_purge(settings: &mut Settings, args: &mut Arguments<'_>) -> 
         return Ok(());
     }
     let zone = args.text(0)?;
-    args.uses.push(Use::CacheZone(zone.clone()));
+    used(args, &zone);
     settings.handler = Some(Handler::Purge { zone, text: args.text(args.len() - 1)?, by_url });
     Ok(())
 }
@@ -68,7 +68,7 @@ fn from(args: &mut Arguments<'_>, at: usize) -> Result<Option<Vec<Network>>, Dia
     let mut from = Vec::with_capacity(args.len() - at - 1);
     for index in at + 1..args.len() {
         let word = args.bytes(index).to_vec();
-        from.push(access::network(args, index, &word)?);
+        from.push(network(args, index, &word)?);
     }
     Ok(Some(from))
 }

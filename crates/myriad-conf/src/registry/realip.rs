@@ -1,6 +1,6 @@
 //! `set_real_ip_from`, `real_ip_header`, `real_ip_recursive`.
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, access, listen, set};
+use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, listen, network, set};
 use crate::settings::{RealIpFrom, RealIpSource, Settings};
 
 const HSL: Contexts = Contexts::HSL;
@@ -36,7 +36,7 @@ fn from(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         // Were everybody believed, every client could choose its address.
         return Err(args.invalid(0, "an address, a network such as 10.0.0.0/8, a host or \"unix:\""));
     } else {
-        RealIpFrom::Network(access::network(args, 0, word)?)
+        RealIpFrom::Network(network(args, 0, word)?)
     };
     settings.real_ip.from.push(from);
     Ok(())

@@ -10,7 +10,7 @@ use std::{
 use super::{
     default,
     directive::{DefaultValue, Directive, Status},
-    family::{Family, ProtocolLanguage},
+    family::{ExamineHttp, ExamineLocation, Family, ProtocolLanguage},
     known::{self, known},
     own,
     suggest::nearest,
@@ -30,6 +30,8 @@ pub struct Registry {
     /// Defaults that are texts, as directives, by the index of their rows.
     defaults: Vec<(usize, Node)>,
     protocols: Vec<ProtocolLanguage>,
+    location_examinations: Vec<ExamineLocation>,
+    http_examinations: Vec<ExamineHttp>,
     /// What `http` begins with; made when it is first asked for.
     pub(crate) outermost: OnceLock<Settings>,
 }
@@ -44,8 +46,12 @@ impl Registry {
         let protocols: Vec<ProtocolLanguage> = protocols.into_iter().collect();
         let of_protocols = protocols.iter().flat_map(|language| language.families);
         let mut directives: Vec<Directive> = Vec::new();
-        for Family { name, rows, .. } in own::FAMILIES.iter().chain(&features).chain(of_protocols) {
-            directives.extend(rows.iter().cloned().map(|row| Directive { family: name, ..row }));
+        let (mut location_examinations, mut http_examinations) = (Vec::new(), Vec::new());
+        for family in own::FAMILIES.iter().chain(&features).chain(of_protocols) {
+            let rows = family.rows.iter().cloned();
+            directives.extend(rows.map(|row| Directive { family: family.name, ..row }));
+            location_examinations.extend(family.examine_location);
+            http_examinations.extend(family.examine_http);
         }
         for ProtocolLanguage { protocol, families, .. } in &protocols {
             for Family { name, of_origins, .. } in families.iter().chain(&own::OF_ORIGINS).chain(&features) {
@@ -57,7 +63,15 @@ impl Registry {
             by_name.entry(directive.name.clone()).or_default().push(index);
         }
         let defaults = default::written(&directives);
-        Self { directives, by_name, defaults, protocols, outermost: OnceLock::new() }
+        Self {
+            directives,
+            by_name,
+            defaults,
+            protocols,
+            location_examinations,
+            http_examinations,
+            outermost: OnceLock::new(),
+        }
     }
 
     /// The directives of the language itself, without any origins.
@@ -93,6 +107,16 @@ impl Registry {
     /// The defaults that are texts, each with its row, as directives that stand nowhere.
     pub(crate) fn defaults(&self) -> impl Iterator<Item = (&Directive, &Node)> {
         self.defaults.iter().map(|(index, node)| (&self.directives[*index], node))
+    }
+
+    /// What looks each location over.
+    pub(crate) fn location_examinations(&self) -> impl Iterator<Item = ExamineLocation> {
+        self.location_examinations.iter().copied()
+    }
+
+    /// What looks the whole configuration over.
+    pub(crate) fn http_examinations(&self) -> impl Iterator<Item = ExamineHttp> {
+        self.http_examinations.iter().copied()
     }
 
     /// The rows of a name: most have one, those that mean different things in different contexts several.

@@ -1,11 +1,26 @@
 //! `fastcgi_cache_path`, `proxy_cache_path`.
 
-use super::{Arguments, Done};
+use super::{Arguments, Done, Names, Use};
 use crate::{
     diagnostic::Diagnostic,
     model::{CacheZoneConf, HttpConf},
     number::parse_size,
+    text::Text,
 };
+
+/// Zones, as directives name them.
+static ZONES: Names = Names {
+    kind: "cache zone",
+    defined: |http| http.cache_zones.iter().map(|zone| zone.name.as_str()).collect(),
+    example: |name| format!("fastcgi_cache_path PATH keys_zone={name}:10m;"),
+};
+
+/// Notes that a zone of that name must be defined. What variables come to is known at run time alone.
+pub(super) fn used(args: &mut Arguments<'_>, zone: &Text) {
+    if !zone.has_variables() {
+        args.uses.push(Use { name: zone.clone(), of: &ZONES });
+    }
+}
 
 pub(super) fn cache_path(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
     let mut zone = CacheZoneConf {

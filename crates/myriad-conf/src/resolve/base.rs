@@ -44,7 +44,6 @@ impl HttpConf {
             servers: Vec::new(),
             cache_zones: Vec::new(),
             acme_issuers: Vec::new(),
-            limit_zones: Vec::new(),
             maps: Vec::new(),
             geos: Vec::new(),
             split_clients: Vec::new(),

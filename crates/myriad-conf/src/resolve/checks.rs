@@ -5,56 +5,27 @@ use std::collections::{HashMap, HashSet};
 use super::Builder;
 use crate::{
     diagnostic::Diagnostic,
-    model::{
-        HttpConf, LimitKind, LimitZoneConf, ListenAddress, ListenConf, LocationConf, Matcher, ServerConf,
-        ServerName,
-    },
+    model::{HttpConf, ListenAddress, ListenConf, LocationConf, Matcher, ServerConf, ServerName},
     registry::{Use, nearest},
-    settings::{AccessRule, CacheZone, Handler, Network, Settings},
+    settings::{CacheZone, Handler, Settings},
     span::Span,
     text::Text,
 };
 
 impl Builder<'_> {
-    /// Log formats and cache zones must be defined somewhere.
+    /// Names that directives use must be defined somewhere.
     pub(super) fn check_uses(&mut self, http: &HttpConf) {
-        for used in std::mem::take(&mut self.uses) {
-            let (what, text, names): (&str, Text, Vec<&str>) = match used {
-                Use::LogFormat(text) => {
-                    ("log format", text, http.log_formats.iter().map(|format| format.name.as_str()).collect())
-                }
-                Use::LimitZone(text, directive) => {
-                    let requests = directive == "limit_req_zone";
-                    let zones = http.limit_zones.iter();
-                    let fits =
-                        |zone: &&LimitZoneConf| matches!(zone.kind, LimitKind::Requests { .. }) == requests;
-                    (directive, text, zones.filter(fits).map(|zone| zone.name.as_str()).collect())
-                }
-                Use::CacheZone(text) if text.has_variables() => continue,
-                Use::CacheZone(text) => {
-                    ("cache zone", text, http.cache_zones.iter().map(|zone| zone.name.as_str()).collect())
-                }
-            };
-            let name = text.lossy();
-            if names.contains(&&*name) {
+        for Use { name: used, of } in std::mem::take(&mut self.uses) {
+            let (name, defined) = (used.lossy(), (of.defined)(http));
+            if defined.contains(&&*name) {
                 continue;
             }
-            let unknown = match what {
-                "limit_req_zone" | "limit_conn_zone" => format!("unknown zone \"{name}\""),
-                what => format!("unknown {what} \"{name}\""),
+            let message = format!("unknown {} \"{name}\"", of.kind);
+            let help = match nearest(&name, defined.iter().copied()) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("define it in http: {}", (of.example)(&name)),
             };
-            let diagnostic = Diagnostic::error(text.span, unknown).undefined(&*name);
-            self.findings.push(match nearest(&name, names.iter().copied()) {
-                Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
-                None if what == "cache zone" => diagnostic
-                    .help(format!("define it in http: fastcgi_cache_path PATH keys_zone={name}:10m;")),
-                None if what == "limit_req_zone" => diagnostic.help(format!(
-                    "define it in http: limit_req_zone $binary_remote_addr zone={name}:10m rate=10r/s;"
-                )),
-                None if what == "limit_conn_zone" => diagnostic
-                    .help(format!("define it in http: limit_conn_zone $binary_remote_addr zone={name}:10m;")),
-                None => diagnostic.help(format!("define it in http: log_format {name} \"…\";")),
-            });
+            self.findings.push(Diagnostic::error(used.span, message).undefined(&*name).help(help));
         }
     }
 
@@ -73,18 +44,6 @@ impl Builder<'_> {
         }
     }
 
-    /// A realm without a file asks nobody for a password, in nginx too. Said once for each `auth_basic`.
-    pub(super) fn check_password_file(&mut self, settings: &Settings) {
-        let access = &settings.access;
-        let (Some(realm), None) = (&access.basic, &access.user_file) else { return };
-        let said = self.findings.iter().any(|finding| finding.span == realm.span);
-        if !said {
-            let message = "\"auth_basic\" without \"auth_basic_user_file\" lets everybody in";
-            let help = "name the file with the users and their passwords: auth_basic_user_file PATH;";
-            self.findings.push(Diagnostic::warning(realm.span, message).help(help));
-        }
-    }
-
     /// Refuses a path in the URL of `*_pass` where no prefix is left to be replaced by it.
     pub(super) fn check_pass_uri(&mut self, settings: &Settings, around: &Settings) {
         let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else { return };
@@ -95,26 +54,6 @@ impl Builder<'_> {
             );
             let help = "this holds in regex and named locations, in \"if\" and in \"limit_except\"";
             self.findings.push(Diagnostic::error(target.span, message).help(help));
-        }
-    }
-
-    /// `location ~ /. { deny all; }` lost its backslash on the way: it denies everything.
-    pub(super) fn check_deny_all(&mut self, location: &LocationConf) {
-        let deny_all = AccessRule { allow: false, network: Network::All };
-        let matches_all = matches!(
-            location.pattern.value.as_slice(),
-            b"/." | b"/.*" | b"." | b".*" | b"/" | b"^/" | b"^/." | b"^/.*"
-        );
-        if matches!(location.matcher, Matcher::Regex { .. })
-            && matches_all
-            && location.settings.access.rules.first() == Some(&deny_all)
-        {
-            let message =
-                format!("the regex \"{}\" matches every URI, and all are denied", location.pattern.lossy());
-            self.findings.push(
-                Diagnostic::warning(location.span, message)
-                    .help("a dot stands for any character; for hidden files write `location ~ /\\.`"),
-            );
         }
     }
 

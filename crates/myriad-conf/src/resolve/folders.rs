@@ -1,4 +1,4 @@
-//! Cache zones against each other and against the zones of limits: folders and names that two would share.
+//! Cache zones against each other: folders that two would share.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -37,16 +37,6 @@ impl Builder<'_> {
             let finding =
                 Diagnostic::error(zone.path.span, message).related(first.path.span, "first used here");
             self.findings.push(finding.help("give each zone a folder of its own, beside the others"));
-        }
-        for limit in &http.limit_zones {
-            let Some(cache) = http.cache_zones.iter().find(|cache| cache.name == limit.name) else {
-                continue;
-            };
-            let (first, second) =
-                if cache.span < limit.span { (cache.span, limit.span) } else { (limit.span, cache.span) };
-            let message =
-                format!("the shared memory zone \"{}\" is already declared for a different use", limit.name);
-            self.findings.push(Diagnostic::error(second, message).related(first, "first declared here"));
         }
     }
 }

@@ -133,8 +133,9 @@ impl Builder<'_> {
             prefix.clone_from(&location.pattern);
         }
         self.check_cache_key(&location.settings, location.span);
-        self.check_password_file(&location.settings);
-        self.check_deny_all(location);
+        for examine in self.registry.location_examinations() {
+            examine(location, &mut self.findings);
+        }
         self.hint_at_origin(location);
         if matches!(location.matcher, Matcher::Regex { .. } | Matcher::Named) {
             self.check_pass_uri(&location.settings, defaults(self.registry));

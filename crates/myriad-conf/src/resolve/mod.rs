@@ -46,6 +46,9 @@ pub fn survey(parsed: &Parsed, registry: &Registry) -> Survey {
         builder.check_uses(http);
         builder.check_servers(http);
         builder.check_zones(http);
+        for examine in registry.http_examinations() {
+            examine(http, &mut builder.findings);
+        }
         builder.hint_at_keys(http);
         builder.hint_at_unkeyed_input(http);
     }

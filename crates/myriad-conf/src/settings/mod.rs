@@ -4,7 +4,6 @@
 //! its own directives are laid over; lists such as `add_header` start anew at a level that names one. The outermost level is
 //! [`crate::defaults`]: what `Default` gives is blank, and stands for nothing that a configuration means.
 
-mod access;
 mod cache;
 mod client;
 mod content;
@@ -16,8 +15,8 @@ mod headers;
 mod http2;
 mod http3;
 mod https_only;
-mod limits;
 mod log;
+mod network;
 mod openssl;
 mod origin;
 mod origin_tls;
@@ -28,7 +27,6 @@ mod shared_fetch;
 mod syslog;
 mod tls;
 
-pub use access::{AccessRule, AccessSettings, Network, Satisfy};
 pub use cache::{
     CacheDebug, CacheRules, CacheSettings, CacheValid, CacheZone, PersonalCookies, PurgeCondition,
     PurgeSettings, PurgeStyle,
@@ -48,8 +46,8 @@ pub use headers::{AddHeader, AddedFields, Expires, HeaderSettings, InheritFields
 pub use http2::Http2Settings;
 pub use http3::Http3Settings;
 pub use https_only::HttpsOnly;
-pub use limits::{ConnectionLimit, LimitAnswer, LimitSettings, RequestLimit};
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
+pub use network::Network;
 pub use origin::{AcceleratorHeaders, Buffers, NextUpstream, OriginSettings, Parameter};
 pub use origin_tls::OriginTlsSettings;
 pub use resolver::ResolverSettings;
@@ -100,10 +98,6 @@ pub struct Settings {
     pub client: ClientSettings,
     /// Files, types, error pages.
     pub content: ContentSettings,
-    /// `allow`, `deny`, `satisfy`.
-    pub access: AccessSettings,
-    /// `limit_req*`, `limit_conn*`.
-    pub limits: LimitSettings,
     /// `set_real_ip_from`, `real_ip_header`, `real_ip_recursive`.
     pub real_ip: RealIpSettings,
     /// `add_header`, `add_trailer`, `expires`.

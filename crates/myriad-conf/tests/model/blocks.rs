@@ -103,19 +103,6 @@ fn several_access_logs_of_one_level_all_count() {
 }
 
 #[test]
-fn access_rules_hold_networks() {
-    let rules = settings("deny 10.1.0.0/16; allow unix:; allow 2001:db8::/32; deny all;").access.rules;
-    assert!(rules[0].network.contains(Some("10.1.255.255".parse().unwrap())));
-    assert!(rules[0].network.contains(Some("::ffff:10.1.0.1".parse().unwrap())));
-    assert!(!rules[0].network.contains(Some("10.2.0.0".parse().unwrap())));
-    assert!(!rules[0].network.contains(None) && rules[1].network.contains(None));
-    assert!(rules[2].network.contains(Some("2001:db8::1".parse().unwrap())));
-    assert!(!rules[2].network.contains(Some("2001:db9::1".parse().unwrap())));
-    assert!(rules[3].network.contains(None) && !rules[3].allow);
-    assert!(settings("allow 0.0.0.0/0;").access.rules[0].network.contains(Some("1.2.3.4".parse().unwrap())));
-}
-
-#[test]
 fn gzip_types_always_hold_html_and_a_star_stands_for_all() {
     let types = |text: &str| settings(text).encoding.gzip.types;
     assert_eq!(types("gzip_types text/CSS text/html; gzip_types a/b;"), ["text/html", "text/css", "a/b"]);

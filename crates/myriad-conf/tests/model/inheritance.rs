@@ -1,7 +1,7 @@
 use myriad_conf::testing::{ENVIRONMENT, URL};
 use myriad_conf::{
     model::{MainConf, RewriteStep, WorkerProcesses},
-    settings::{Handler, MinRate, Satisfy},
+    settings::{Handler, MinRate},
 };
 
 use crate::{http, model, server, texts};
@@ -75,10 +75,10 @@ fn a_rate_for_clients_holds_always_where_it_is_written_and_under_pressure_else()
 #[test]
 fn lists_are_inherited_whole_or_not_at_all() {
     let server = server(
-        "add_header A 1; add_header B 2 always; allow 10.0.0.1; deny all; error_page 404 /n; error_page 500 502 =200 /e;
+        "add_header A 1; add_header B 2 always; error_page 404 /n; error_page 500 502 =200 /e;
          fastcgi_param X 1; proxy_set_header H 1; access_log a; index i;
          location /keep { }
-         location /own { add_header C 3; allow all; error_page 403 /f; fastcgi_param Y 2; proxy_set_header G 1;
+         location /own { add_header C 3; error_page 403 /f; fastcgi_param Y 2; proxy_set_header G 1;
                          access_log off; index j k; }",
     );
     let (keep, own) = (&server.locations[0].settings, &server.locations[1].settings);
@@ -88,7 +88,6 @@ fn lists_are_inherited_whole_or_not_at_all() {
     assert_eq!(names(keep), ["A", "B"]);
     assert_eq!(keep.headers.add.iter().map(|field| field.always).collect::<Vec<_>>(), [false, true]);
     assert_eq!(names(own), ["C"]);
-    assert_eq!((keep.access.rules.len(), own.access.rules.len()), (2, 1));
     assert_eq!((keep.content.error_pages.len(), own.content.error_pages.len()), (2, 1));
     assert_eq!((keep.origin(ENVIRONMENT).parameters.len(), own.origin(ENVIRONMENT).parameters.len()), (1, 1));
     assert_eq!(own.origin(ENVIRONMENT).parameters[0].name.bytes(), b"Y");
@@ -104,9 +103,7 @@ fn lists_are_inherited_whole_or_not_at_all() {
 fn handlers_and_try_files_are_not_inherited_by_nested_locations() {
     let server = server(
         "try_files $uri /x; location / { fastcgi_pass a; try_files $uri =404; internal; location /in { }
-         if ($a) { expires 1h; } if ($b) { fastcgi_pass b; } limit_except GET { satisfy any; } }"
-            .replace("satisfy any", "deny all")
-            .as_str(),
+         if ($a) { expires 1h; } if ($b) { fastcgi_pass b; } limit_except GET { } }",
     );
     let location = &server.locations[0];
     assert!(server.settings.content.try_files.is_some());
@@ -130,8 +127,6 @@ fn handlers_and_try_files_are_not_inherited_by_nested_locations() {
     assert_eq!(targets, ["a", "b"]);
     let except = location.limit_except.as_ref().unwrap();
     assert_eq!(except.methods, ["HEAD", "GET"]);
-    assert_eq!((except.settings.access.rules.len(), location.settings.access.rules.len()), (1, 0));
-    assert_eq!(except.settings.access.satisfy, Satisfy::All);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The check: the first rule that covers the client decides.
 
-use myriad_conf::settings::{AccessRule, AccessSettings, Satisfy};
 use myriad_log::Level;
 
+use super::settings::{AccessRule, AccessSettings, Satisfy};
 use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
 
 /// `allow` and `deny` of a place.

@@ -3,22 +3,31 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use myriad_conf::settings::AccessSettings;
+use myriad_conf::Text;
+use myriad_conf::settings::Settings;
 
 use super::check::AuthBasic;
 use super::passwords::Passwords;
+use super::settings::AuthBasicSettings;
 use myriad_exchange::exchange::Check;
 use myriad_exchange::runtime::SettingsCompiler;
+
+/// The realm and the name of the file that a level says, also where nobody is asked for a password.
+pub fn texts(settings: &Settings) -> impl Iterator<Item = &Text> {
+    let settings = settings.feature::<AuthBasicSettings>();
+    settings.realm.iter().chain(&settings.user_file)
+}
 
 /// The check of a place; none where one of the two directives is missing, as in nginx. Relative names of files start from
 /// `folder`.
 pub(crate) fn check(
-    settings: &AccessSettings,
+    settings: &Settings,
     folder: &Path,
     passwords: &Arc<Passwords>,
     compile: &mut dyn SettingsCompiler,
 ) -> Option<Box<dyn Check>> {
-    let (realm, file) = (settings.basic.as_ref()?, settings.user_file.as_ref()?);
+    let settings = settings.feature::<AuthBasicSettings>();
+    let (realm, file) = (settings.realm.as_ref()?, settings.user_file.as_ref()?);
     Some(Box::new(AuthBasic {
         realm: compile.template(realm),
         file: compile.template(file),

@@ -1,12 +1,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use myriad_conf::model::{LimitKind, LimitZoneConf};
 use myriad_conf::{Span, Text};
 use myriad_script::Template;
 
 use super::{Gates, Kept};
 use crate::limit_req::RequestTable;
+use crate::limit_zone::{LimitKind, LimitZoneConf};
 use myriad_serve::testing::TestSite;
 
 /// The names of the checks of a server with these directives.

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use myriad_conf::settings::LimitAnswer;
 use myriad_log::Level;
 use myriad_script::EvalError;
 
 use super::table::{ConnectionTable, Held};
+use crate::limit_answer::LimitAnswer;
 use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::{Check, Exchange, LimitStatus, Request, Verdict, scratch};
 

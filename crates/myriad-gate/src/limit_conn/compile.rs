@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use myriad_conf::settings::LimitSettings;
+use myriad_conf::settings::Settings;
 
 use super::check::LimitConn;
+use super::settings::ConnectionLimitSettings;
 use super::table::ConnectionTable;
 use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::Check;
@@ -22,10 +23,11 @@ impl Zones {
 }
 
 /// The check of a place; none where nothing is limited. The zones are there: the configuration was checked for that.
-pub(crate) fn check(settings: &LimitSettings, zones: &Zones) -> Option<Box<dyn Check>> {
-    let limits = settings.connections.iter();
+pub(crate) fn check(settings: &Settings, zones: &Zones) -> Option<Box<dyn Check>> {
+    let settings = settings.feature::<ConnectionLimitSettings>();
+    let limits = settings.limits.iter();
     let limits = limits.filter_map(|limit| Some((Arc::clone(zones.0.get(&*limit.zone)?), limit.most)));
     let limits: Vec<_> = limits.collect();
-    let answer = settings.connections_answer;
+    let answer = settings.answer;
     (!limits.is_empty()).then(|| Box::new(LimitConn { limits, answer }) as _)
 }

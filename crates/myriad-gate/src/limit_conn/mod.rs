@@ -2,10 +2,16 @@
 
 mod check;
 mod compile;
+mod directives;
+mod settings;
 mod table;
 
 pub(super) use compile::{Zones, check};
+use myriad_exchange::feature::Feature;
 pub(super) use table::ConnectionTable;
+
+/// The feature, for the list of them.
+pub const FEATURE: Feature = Feature::new("limits", directives::ROWS);
 
 #[cfg(test)]
 mod tests;

@@ -4,11 +4,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use myriad_conf::settings::LimitAnswer;
 use myriad_log::Level;
 use myriad_script::EvalError;
 
 use super::table::{Asked, Limit, RequestTable};
+use crate::limit_answer::LimitAnswer;
 use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::{Check, Exchange, LimitStatus, Request, Verdict};
 

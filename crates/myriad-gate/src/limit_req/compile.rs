@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use myriad_conf::settings::{Level, LimitSettings};
+use myriad_conf::settings::Settings;
+use myriad_log::Level;
 
 use super::check::LimitReq;
+use super::settings::RequestLimitSettings;
 use super::table::{Limit, RequestTable};
 use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::Check;
@@ -22,13 +24,14 @@ impl Zones {
 }
 
 /// The check of a place; none where nothing is limited. The zones are there: the configuration was checked for that.
-pub(crate) fn check(settings: &LimitSettings, zones: &Zones) -> Option<Box<dyn Check>> {
-    let limits = settings.requests.iter().filter_map(|limit| {
+pub(crate) fn check(settings: &Settings, zones: &Zones) -> Option<Box<dyn Check>> {
+    let settings = settings.feature::<RequestLimitSettings>();
+    let limits = settings.limits.iter().filter_map(|limit| {
         let (zone, rate) = zones.0.get(&*limit.zone)?;
         Some((Arc::clone(zone), Limit { rate: *rate, burst: limit.burst, delay: limit.delay }))
     });
     let limits: Vec<_> = limits.collect();
-    let answer = settings.requests_answer;
+    let answer = settings.answer;
     (!limits.is_empty())
         .then(|| Box::new(LimitReq { limits, answer, delay_level: milder(answer.level) }) as _)
 }

@@ -19,7 +19,7 @@ pub(super) const UWSGI: Protocol = Protocol::new(&ProtocolFacts {
 pub(super) const LANGUAGE: ProtocolLanguage =
     ProtocolLanguage { files: FILES, ..ProtocolLanguage::new(UWSGI, FAMILIES) };
 
-static FAMILIES: &[Family] = &[Family { name: "origin", rows: settings::ROWS, of_origins: ROWS }];
+static FAMILIES: &[Family] = &[Family::new("origin", settings::ROWS).and_of_origins(ROWS)];
 
 static ROWS: &[FamilyRow] = &[FamilyRow::new(pass("The uwsgi server that makes the content.")), PARAM];
 

@@ -8,13 +8,13 @@ use myriad_script::Template;
 
 use super::Compile;
 use myriad_exchange::exchange::Gate;
-use myriad_gate::Gates;
 use myriad_gate::auth_request::assigned;
+use myriad_gate::{Gates, limit_zones};
 
 impl Compile<'_> {
     /// Compiles the zones of limits.
     pub(super) fn limit_zones(&mut self) {
-        let zones = &self.http.limit_zones;
+        let zones = limit_zones(self.http);
         let keys: Vec<Template> =
             self.apart(|compile| zones.iter().map(|zone| compile.template(&zone.key)).collect());
         self.gates =

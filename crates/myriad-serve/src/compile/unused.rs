@@ -5,7 +5,7 @@ use myriad_conf::{Doubt, Text};
 
 use super::Compile;
 use super::place::PlaceContext;
-use myriad_gate::auth_request;
+use myriad_gate::{auth_basic, auth_request};
 use myriad_origin::protocols;
 
 /// An origin for places that ask none; nobody ever asks it.
@@ -58,8 +58,7 @@ impl Compile<'_> {
     }
 
     fn unused_access(&mut self, settings: &Settings) {
-        let access = &settings.access;
-        for text in access.basic.iter().chain(&access.user_file) {
+        for text in auth_basic::texts(settings) {
             self.template(text);
         }
         for value in auth_request::unasked(settings) {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use myriad_conf::registry::{Family, Registry};
+use myriad_conf::registry::Registry;
 use myriad_conf::settings::Settings;
 
 use super::{real_ip, referers};
@@ -10,14 +10,16 @@ use myriad_content::{autoindex, stub_status};
 use myriad_control::{api, purge};
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
-use myriad_gate::auth_request;
+use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req};
 use myriad_origin::{early_hints, protocols, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
 use myriad_output::slice;
 
 /// Every feature, a line each, in the order in which they are compiled.
 static FEATURES: &[Feature] = &[
+    access::FEATURE,
     api::FEATURE,
+    auth_basic::FEATURE,
     Feature::new("auth_request", auth_request::ROWS),
     autoindex::FEATURE,
     stub_status::FEATURE,
@@ -26,6 +28,8 @@ static FEATURES: &[Feature] = &[
     Feature::new("early_hints", early_hints::ROWS).compiled_by(early_hints::compile),
     Feature::new("filters", gunzip::ROWS),
     Feature::new("filters", sub_filter::ROWS),
+    limit_req::FEATURE,
+    limit_conn::FEATURE,
     Feature::new("realip", &[]).compiled_by(real_ip::compile),
     Feature::new("referers", referers::ROWS).compiled_by(referers::compile),
     Feature::new("slice", slice::ROWS),
@@ -36,12 +40,7 @@ static FEATURES: &[Feature] = &[
 /// Every directive that a configuration may hold: those of the language itself, and those that features and protocols bring.
 pub fn registry() -> &'static Registry {
     static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
-        let features = FEATURES.iter().map(|feature| Family {
-            name: feature.section,
-            rows: feature.rows,
-            of_origins: feature.of_origins,
-        });
-        Registry::new(features, protocols::languages())
+        Registry::new(FEATURES.iter().map(|feature| feature.family), protocols::languages())
     });
     &REGISTRY
 }

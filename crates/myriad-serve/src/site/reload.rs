@@ -48,7 +48,7 @@ impl Site {
         inner.kept.acme.settle(issuers.flat_map(|planned| &planned.slots));
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
         inner.kept.peers.prune();
-        inner.kept.gate.settle(model.http.as_ref().map_or(&[], |http| &http.limit_zones));
+        inner.kept.gate.settle(model.http.as_ref().map_or(&[], myriad_gate::limit_zones));
         let next = model.main.worker_shutdown_timeout.map(Duration::from_millis);
         if let Some(after) = std::mem::replace(&mut *self.shutdown_timeout.lock(), next) {
             for worker in &inner.workers {

@@ -1,10 +1,8 @@
-//! Access by address: nginx's access module and `satisfy`.
+//! Addresses that a directive speaks of.
 
 use std::net::IpAddr;
 
-use crate::text::Text;
-
-/// What an [`AccessRule`] covers.
+/// Addresses that a rule covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// `all`.
@@ -32,38 +30,4 @@ impl Network {
             _ => false,
         }
     }
-}
-
-/// One `allow` or `deny`; the first that covers the client decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AccessRule {
-    /// `allow` rather than `deny`.
-    pub allow: bool,
-    /// The addresses that it covers.
-    pub network: Network,
-}
-
-/// `satisfy`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Satisfy {
-    /// Every kind of access rule must agree.
-    #[default]
-    All,
-    /// One kind is enough.
-    Any,
-}
-
-/// Access rules of a level.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AccessSettings {
-    /// `allow` and `deny` in source order.
-    pub rules: Vec<AccessRule>,
-    /// `satisfy`.
-    pub satisfy: Satisfy,
-    /// `auth_basic`: the realm, none for `off`; may hold variables.
-    pub basic: Option<Text>,
-    /// `auth_basic_user_file`; may hold variables.
-    pub user_file: Option<Text>,
-    /// `auth_delay`, ms.
-    pub auth_delay: u64,
 }

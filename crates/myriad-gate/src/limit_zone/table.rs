@@ -1,4 +1,4 @@
-//! Zones of `limit_req_zone` and `limit_conn_zone`: what visitors are told apart by, and a table of what is known of them.
+//! A zone as it runs: what visitors are told apart by, and a table of what is known of them.
 //!
 //! Tables are shared by all workers and kept over reloads. Each is bounded by the size of its zone, counted as nginx's manual
 //! does, so that a flood of visitors displaces the oldest and never fills the memory.
@@ -6,14 +6,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use myriad_conf::model::LimitZoneConf;
 use myriad_log::Level;
 use myriad_script::{EvalError, Template};
 
+use super::settings::LimitZoneConf;
 use myriad_exchange::exchange::Exchange;
 
 /// A zone, compiled.
-pub(super) struct LimitZone<T> {
+pub(crate) struct LimitZone<T> {
     /// Its name.
     pub name: Box<str>,
     /// What visitors are told apart by.
@@ -25,7 +25,7 @@ pub(super) struct LimitZone<T> {
 impl<T> LimitZone<T> {
     /// Appends the key of a request, nothing where the request is not to be counted: its key is empty, or longer than `longest`
     /// bytes, which the error log is told.
-    pub(super) fn key(
+    pub(crate) fn key(
         &self,
         exchange: &mut Exchange,
         longest: usize,
@@ -46,7 +46,7 @@ impl<T> LimitZone<T> {
 }
 
 /// What a zone knows of visitors.
-pub(super) trait Table {
+pub(crate) trait Table {
     /// An empty table of at most so many bytes.
     fn new(bytes: u64) -> Self;
 
@@ -55,13 +55,13 @@ pub(super) trait Table {
 }
 
 /// What a visitor weighs in a table: its key and what nginx keeps beside it, rounded up to a power of two as nginx's slabs are.
-pub(super) fn weight(key: &[u8], overhead: usize) -> u32 {
+pub(crate) fn weight(key: &[u8], overhead: usize) -> u32 {
     u32::try_from((overhead + key.len()).next_power_of_two()).unwrap_or(u32::MAX)
 }
 
 /// Tables that outlive a reload, by the name of their zone. Each with the text of its key: what was counted by one key means
 /// nothing to another.
-pub(super) struct Tables<T>(HashMap<String, (Vec<u8>, Arc<T>)>);
+pub(crate) struct Tables<T>(HashMap<String, (Vec<u8>, Arc<T>)>);
 
 impl<T> Default for Tables<T> {
     fn default() -> Self {
@@ -71,7 +71,7 @@ impl<T> Default for Tables<T> {
 
 impl<T: Table> Tables<T> {
     /// The zone of a configuration, with the table that it had before, or a new one.
-    pub(super) fn zone(&mut self, conf: &LimitZoneConf, key: Template) -> Arc<LimitZone<T>> {
+    pub(crate) fn zone(&mut self, conf: &LimitZoneConf, key: Template) -> Arc<LimitZone<T>> {
         Arc::new(LimitZone { name: conf.name.as_str().into(), key, table: self.table(conf) })
     }
 
@@ -88,7 +88,7 @@ impl<T: Table> Tables<T> {
     }
 
     /// The configuration with these zones runs: tables take its sizes, those of zones that are gone go.
-    pub(super) fn settle(&mut self, zones: &[LimitZoneConf]) {
+    pub(crate) fn settle(&mut self, zones: &[LimitZoneConf]) {
         self.0.retain(|name, (_, table)| {
             let zone = zones.iter().find(|zone| zone.name == *name);
             zone.inspect(|zone| table.resize(zone.size)).is_some()

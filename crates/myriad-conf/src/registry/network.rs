@@ -1,0 +1,61 @@
+//! Addresses and networks as directives say them.
+
+use std::net::IpAddr;
+
+use super::directive::Arguments;
+use crate::{diagnostic::Diagnostic, settings::Network};
+
+/// `all`, `unix:`, an address, or an address with `/prefix`.
+pub fn network(args: &mut Arguments<'_>, index: usize, text: &[u8]) -> Result<Network, Diagnostic> {
+    match text {
+        b"all" => return Ok(Network::All),
+        b"unix:" => return Ok(Network::Unix),
+        _ => {}
+    }
+    let Some((ip, bits)) = parse_cidr(text) else {
+        return Err(args.invalid(index, "an address, a network such as 10.0.0.0/8, \"unix:\" or \"all\""));
+    };
+    let masked = mask(ip, bits);
+    if masked != ip {
+        args.warn(index, format!("low address bits of {} are meaningless", String::from_utf8_lossy(text)));
+    }
+    Ok(Network::Cidr(masked, bits))
+}
+
+/// An address with the number of bits that count; the address as written.
+pub(super) fn parse_cidr(text: &[u8]) -> Option<(IpAddr, u8)> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (address, prefix) =
+        text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+    let ip: IpAddr = address.parse().ok()?;
+    let all = if ip.is_ipv4() { 32 } else { 128 };
+    let bits = match prefix {
+        None => all,
+        Some(prefix) => match (prefix.parse::<u8>(), prefix.parse::<IpAddr>()) {
+            (Ok(bits), _) => bits,
+            (_, Ok(IpAddr::V4(netmask))) if ip.is_ipv4() => netmask_bits(netmask)?,
+            _ => return None,
+        },
+    };
+    (bits <= all).then_some((ip, bits))
+}
+
+/// `255.255.0.0` as 16, if the ones are in front.
+fn netmask_bits(netmask: std::net::Ipv4Addr) -> Option<u8> {
+    let ones = u32::from(netmask).leading_ones();
+    (u32::from(netmask).count_ones() == ones).then_some(ones as u8)
+}
+
+/// The address with the bits cleared that do not count.
+pub(super) fn mask(ip: IpAddr, bits: u8) -> IpAddr {
+    match ip {
+        IpAddr::V4(v4) => {
+            let keep = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
+            IpAddr::V4((u32::from(v4) & keep).into())
+        }
+        IpAddr::V6(v6) => {
+            let keep = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
+            IpAddr::V6((u128::from(v6) & keep).into())
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The directives.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, network};
+use myriad_conf::settings::Settings;
+
+use super::settings::{AccessRule, AccessSettings, Satisfy};
+
+const WHERE: Contexts = Contexts::HSL.or(Contexts::LIMIT_EXCEPT);
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "allow",
+        WHERE,
+        ONE,
+        Set::Settings(|s, a| rule(s, a, true)),
+        "Lets an address or network in.",
+    )
+    .repeats()
+    .group("allow and deny"),
+    Directive::new(
+        "deny",
+        WHERE,
+        ONE,
+        Set::Settings(|s, a| rule(s, a, false)),
+        "Keeps an address or network out.",
+    )
+    .repeats()
+    .group("allow and deny"),
+    Directive::new(
+        "satisfy",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(satisfy),
+        "Whether all kinds of access rules must agree.",
+    )
+    .default("all"),
+];
+
+fn rule(settings: &mut Settings, args: &mut Arguments<'_>, allow: bool) -> Done {
+    let rules = &mut settings.feature_mut::<AccessSettings>().rules;
+    args.start(rules);
+    let network = network(args, 0, args.bytes(0))?;
+    rules.push(AccessRule { allow, network });
+    Ok(())
+}
+
+fn satisfy(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.feature_mut::<AccessSettings>().satisfy =
+        args.choice(0, &[("all", Satisfy::All), ("any", Satisfy::Any)])?;
+    Ok(())
+}

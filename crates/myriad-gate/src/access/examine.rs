@@ -1,0 +1,27 @@
+//! Rules that deny more than is meant.
+
+use myriad_conf::Diagnostic;
+use myriad_conf::model::{LocationConf, Matcher};
+use myriad_conf::settings::Network;
+
+use super::settings::{AccessRule, AccessSettings};
+
+/// `location ~ /. { deny all; }` lost its backslash on the way: it denies everything.
+pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
+    let deny_all = AccessRule { allow: false, network: Network::All };
+    let matches_all = matches!(
+        location.pattern.value.as_slice(),
+        b"/." | b"/.*" | b"." | b".*" | b"/" | b"^/" | b"^/." | b"^/.*"
+    );
+    if matches!(location.matcher, Matcher::Regex { .. })
+        && matches_all
+        && location.settings.feature::<AccessSettings>().rules.first() == Some(&deny_all)
+    {
+        let message =
+            format!("the regex \"{}\" matches every URI, and all are denied", location.pattern.lossy());
+        findings.push(
+            Diagnostic::warning(location.span, message)
+                .help("a dot stands for any character; for hidden files write `location ~ /\\.`"),
+        );
+    }
+}

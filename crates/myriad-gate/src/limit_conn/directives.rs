@@ -1,0 +1,88 @@
+//! The directives.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, Names, ONE, Set, TWO, Use};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, set};
+
+use super::settings::{ConnectionLimit, ConnectionLimitSettings};
+use crate::limit_answer::{level, status};
+use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size};
+
+const HSL: Contexts = Contexts::HSL;
+
+/// What `limit_conn` may name.
+static ZONES: Names = Names {
+    kind: "zone",
+    defined: |http| {
+        let zones = limit_zones(http).iter().filter(|zone| zone.kind == LimitKind::Connections);
+        zones.map(|zone| zone.name.as_str()).collect()
+    },
+    example: |name| format!("limit_conn_zone $binary_remote_addr zone={name}:10m;"),
+};
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "limit_conn_zone",
+        Contexts::HTTP,
+        TWO,
+        Set::Settings(connection_zone),
+        "A table of visitors and what each has under way.",
+    )
+    .repeats(),
+    Directive::new(
+        "limit_conn",
+        HSL,
+        TWO,
+        Set::Settings(connection_limit),
+        "Refuses who has too many requests under way.",
+    )
+    .repeats(),
+    Directive::new(
+        "limit_conn_status",
+        HSL,
+        ONE,
+        Set::Settings(|s, a| status(&mut s.feature_mut::<ConnectionLimitSettings>().answer.status, a)),
+        "What refused requests are answered with.",
+    )
+    .default("503"),
+    Directive::new(
+        "limit_conn_log_level",
+        HSL,
+        ONE,
+        Set::Settings(|s, a| level(&mut s.feature_mut::<ConnectionLimitSettings>().answer.level, a)),
+        "How refused requests are logged.",
+    )
+    .default("error"),
+    Directive::new(
+        "limit_conn_dry_run",
+        HSL,
+        FLAG,
+        set!(Feature<ConnectionLimitSettings>.flag => answer.dry_run),
+        "Counts and logs, but lets everybody in.",
+    )
+    .default("off"),
+];
+
+fn connection_zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let zone = match args.bytes(1) {
+        [b'z', b'o', b'n', b'e', b'=', rest @ ..] => name_and_size(args, 1, rest)?,
+        _ => return Err(args.invalid(1, "`zone=NAME:SIZE`")),
+    };
+    add_zone(settings, args, Some(zone), LimitKind::Connections)
+}
+
+fn connection_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let limits = &mut settings.feature_mut::<ConnectionLimitSettings>().limits;
+    args.start(limits);
+    let zone = args.name(0)?;
+    let most = u16::try_from(args.number(1)?)
+        .ok()
+        .filter(|most| *most > 0)
+        .ok_or_else(|| args.invalid(1, "from 1 to 65535"))?;
+    if limits.iter().any(|other| other.zone == zone) {
+        return Err(Diagnostic::error(args.node.span, "\"limit_conn\" directive is duplicate"));
+    }
+    args.uses.push(Use { name: args.text(0)?, of: &ZONES });
+    limits.push(ConnectionLimit { zone, most, span: args.words()[0].span });
+    Ok(())
+}

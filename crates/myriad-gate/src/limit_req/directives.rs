@@ -1,0 +1,148 @@
+//! The directives.
+
+use myriad_conf::number::parse_number;
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, Done, FLAG, Names, ONE, Set, Use, between, exactly,
+};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Text, set};
+
+use super::settings::{RequestLimit, RequestLimitSettings};
+use crate::limit_answer::{level, status};
+use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size};
+
+const HSL: Contexts = Contexts::HSL;
+
+/// What `limit_req` may name.
+static ZONES: Names = Names {
+    kind: "zone",
+    defined: |http| {
+        let zones = limit_zones(http).iter().filter(|zone| matches!(zone.kind, LimitKind::Requests { .. }));
+        zones.map(|zone| zone.name.as_str()).collect()
+    },
+    example: |name| format!("limit_req_zone $binary_remote_addr zone={name}:10m rate=10r/s;"),
+};
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "limit_req_zone",
+        Contexts::HTTP,
+        exactly(3),
+        Set::Settings(request_zone),
+        "A table of visitors and how fast each may ask.",
+    )
+    .repeats()
+    .differs("what a visitor has used up outlives a reload that changes the size or the rate of the zone"),
+    Directive::new(
+        "limit_req",
+        HSL,
+        between(1, 3),
+        Set::Settings(request_limit),
+        "Delays or refuses who asks too fast.",
+    )
+    .repeats(),
+    Directive::new(
+        "limit_req_status",
+        HSL,
+        ONE,
+        Set::Settings(|s, a| status(&mut s.feature_mut::<RequestLimitSettings>().answer.status, a)),
+        "What refused requests are answered with.",
+    )
+    .default("503"),
+    Directive::new(
+        "limit_req_log_level",
+        HSL,
+        ONE,
+        Set::Settings(|s, a| level(&mut s.feature_mut::<RequestLimitSettings>().answer.level, a)),
+        "How refused requests are logged; delays are logged one level below.",
+    )
+    .default("error"),
+    Directive::new(
+        "limit_req_dry_run",
+        HSL,
+        FLAG,
+        set!(Feature<RequestLimitSettings>.flag => answer.dry_run),
+        "Counts and logs, but lets everybody in.",
+    )
+    .default("off"),
+];
+
+fn request_zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut zone = None;
+    // nginx's default, unless written.
+    let mut rate = 1000;
+    for index in 1..args.len() {
+        match args.bytes(index) {
+            [b'z', b'o', b'n', b'e', b'=', rest @ ..] => zone = Some(name_and_size(args, index, rest)?),
+            [b'r', b'a', b't', b'e', b'=', rest @ ..] => {
+                rate = parse_rate(rest).ok_or_else(|| invalid_rate(args, index))?;
+            }
+            _ => return Err(args.invalid(index, "`zone=NAME:SIZE` or `rate=`")),
+        }
+    }
+    add_zone(settings, args, zone, LimitKind::Requests { rate })
+}
+
+fn invalid_rate(args: &Arguments<'_>, index: usize) -> Diagnostic {
+    let word = String::from_utf8_lossy(args.bytes(index));
+    args.error(index, format!("invalid rate \"{word}\"")).help("write `rate=10r/s` or `rate=30r/m`")
+}
+
+/// `10r/s` or `30r/m` in thousandths of a request a second.
+fn parse_rate(text: &[u8]) -> Option<u64> {
+    // nginx takes a bare number for requests a second.
+    let (number, seconds) = match text.strip_suffix(b"r/m") {
+        Some(number) => (number, 60),
+        None => (text.strip_suffix(b"r/s").unwrap_or(text), 1),
+    };
+    let number = parse_number(number).ok().filter(|number| *number > 0)?;
+    let rate = number.checked_mul(1000)? / seconds;
+    (rate > 0).then_some(rate)
+}
+
+fn request_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let limits = &mut settings.feature_mut::<RequestLimitSettings>().limits;
+    args.start(limits);
+    let mut limit = RequestLimit { zone: String::new(), burst: 0, delay: 0, span: args.node.span };
+    for index in 0..args.len() {
+        let thousandths = |skip| {
+            let number = args.number_after(index, skip)?;
+            number.checked_mul(1000).ok_or_else(|| args.invalid(index, "smaller: it is too large"))
+        };
+        match args.bytes(index) {
+            [b'z', b'o', b'n', b'e', b'=', name @ ..] => {
+                limit.zone = String::from_utf8_lossy(name).into_owned();
+                limit.span = args.words()[index].span;
+            }
+            [b'b', b'u', b'r', b's', b't', b'=', ..] => limit.burst = thousandths("burst=".len())?,
+            [b'd', b'e', b'l', b'a', b'y', b'=', ..] => limit.delay = thousandths("delay=".len())?,
+            b"nodelay" => limit.delay = u64::MAX,
+            _ => return Err(args.invalid(index, "`zone=`, `burst=`, `delay=` or `nodelay`")),
+        }
+    }
+    if limit.zone.is_empty() {
+        return Err(Diagnostic::error(args.node.span, "\"limit_req\" must have \"zone\" parameter"));
+    }
+    if limits.iter().any(|other| other.zone == limit.zone) {
+        return Err(Diagnostic::error(args.node.span, "\"limit_req\" directive is duplicate"));
+    }
+    args.uses.push(Use { name: Text::new(limit.zone.as_bytes(), limit.span), of: &ZONES });
+    limits.push(limit);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_rate;
+
+    #[test]
+    fn rates_are_read_in_seconds_and_minutes() {
+        assert_eq!(parse_rate(b"2r/s"), Some(2000));
+        assert_eq!(parse_rate(b"30r/m"), Some(500));
+        assert_eq!(parse_rate(b"1r/m"), Some(16));
+        assert_eq!(parse_rate(b"0r/s"), None);
+        assert_eq!(parse_rate(b"r/s"), None);
+        assert_eq!(parse_rate(b"1r/h"), None);
+        assert_eq!(parse_rate(b"99999999999999999999r/s"), None);
+    }
+}
