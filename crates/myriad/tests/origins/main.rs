@@ -1,0 +1,42 @@
+//! Directives of the upstream family, obeyed by the real binary in front of a scripted application.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod answers;
+mod requests;
+mod targets;
+
+use support::Site;
+use support::answer::{Answer, ask};
+use support::origin::Origin;
+
+const LOOPBACK: &str = "127.0.0.1";
+const OK: &str = "Content-Type: text/plain\r\n\r\nok";
+
+/// A started site with these directives in a location that asks `origin`, and more in `http`.
+fn site(origin: &Origin, location: &str, http: &str) -> Site {
+    let site = Site::new();
+    let (port, pass) = (site.port, origin.port);
+    site.write(
+        "nginx.conf",
+        &format!(
+            "daemon off; pid nginx.pid; error_log error.log info; events {{ }}
+             http {{ access_log off; {http} fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param URI $request_uri;
+                 server {{ listen 127.0.0.1:{port}; location / {{ fastcgi_pass 127.0.0.1:{pass}; {location} }} }} }}"
+        ),
+    );
+    site.start()
+}
+
+fn get(site: &Site, path: &str, fields: &[&str]) -> Answer {
+    let line = format!("GET {path} HTTP/1.1");
+    let mut head = vec![line.as_str()];
+    head.extend_from_slice(fields);
+    ask((LOOPBACK, site.port), &head, b"")
+}
+
+/// Bytes that are wrong wherever they are shifted.
+fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at % 251) as u8).collect()
+}
