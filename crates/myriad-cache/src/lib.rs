@@ -33,3 +33,6 @@ mod stale_instead;
 mod testing;
 mod told;
 mod validity;
+mod variables;
+
+pub use variables::VARIABLES;

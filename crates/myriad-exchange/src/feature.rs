@@ -6,12 +6,15 @@ use myriad_conf::registry::{Directive, ExamineHttp, ExamineLocation, Family, Fam
 use myriad_conf::settings::{FeatureHandler, Handler as HandlerConf, HandlerPlan, Settings};
 
 use crate::exchange::Handler;
+use crate::exchange::variables::Row;
 use crate::runtime::{PlaceFeatures, SettingsCompiler};
 
 /// A feature.
 pub struct Feature {
     /// Its directives.
     pub family: Family,
+    /// Its variables.
+    pub variables: &'static [Row],
     /// Compiles its settings of a level, and keeps what comes of them.
     pub compile: fn(&mut dyn SettingsCompiler, &Settings, &mut PlaceFeatures),
 }
@@ -20,7 +23,7 @@ impl Feature {
     /// A feature with nothing to compile: what it brings is a handler, or asked for where it is used. Its directives stand in that
     /// section of the docs.
     pub const fn new(section: &'static str, rows: &'static [Directive]) -> Self {
-        Self { family: Family::new(section, rows), compile: |_, _, _| {} }
+        Self { family: Family::new(section, rows), variables: &[], compile: |_, _, _| {} }
     }
 
     /// A feature with directives that every protocol of origins has, under its prefix.
@@ -48,6 +51,12 @@ impl Feature {
         compile: fn(&mut dyn SettingsCompiler, &Settings, &mut PlaceFeatures),
     ) -> Self {
         Self { compile, ..self }
+    }
+
+    /// A feature with these variables.
+    #[must_use]
+    pub const fn with_variables(self, variables: &'static [Row]) -> Self {
+        Self { variables, ..self }
     }
 }
 

@@ -4,11 +4,13 @@ mod escape;
 mod host;
 mod lookup;
 mod normalize;
+mod scheme;
 
 pub use escape::{Escape, escape, unescape};
 pub use host::{Host, parse_host};
 pub use lookup::{arg, cookie};
 pub use normalize::normalize_path;
+pub use scheme::behind_scheme;
 
 /// A target or host that cannot be taken apart; the answer is 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,3 +24,4 @@ pub mod upgrade;
 pub mod upgrade_protocols;
 pub mod upload;
 mod uwsgi;
+mod variables;

@@ -5,6 +5,8 @@ use myriad_conf::registry::ProtocolLanguage;
 use myriad_conf::settings::{Protocol, Settings};
 
 use super::compiled::{CompiledProtocol, Spoken};
+use super::variables::VARIABLES;
+use myriad_exchange::exchange::variables::Row;
 use myriad_exchange::runtime::OriginCompiler;
 
 /// Every protocol, in the order of the docs.
@@ -14,6 +16,11 @@ static PROTOCOLS: &[&CompiledProtocol] =
 /// What the protocols bring to the language.
 pub fn languages() -> impl Iterator<Item = ProtocolLanguage> {
     PROTOCOLS.iter().map(|listed| listed.language)
+}
+
+/// The variables of origins, a list each: those of all protocols, then those of one.
+pub fn variables() -> impl Iterator<Item = &'static [Row]> {
+    std::iter::once(VARIABLES).chain(PROTOCOLS.iter().map(|listed| listed.variables))
 }
 
 /// Compiles a place that asks an origin by a protocol, with the argument of `*_pass` and the prefix of the location.

@@ -6,7 +6,7 @@ mod cache_debug;
 mod conditions;
 mod cut;
 mod date;
-mod encoding;
+pub mod encoding;
 mod error_answer;
 mod expires;
 mod explained;

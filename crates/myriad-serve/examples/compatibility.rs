@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use coverage::Coverage;
 use myriad_conf::registry::{DefaultValue, Row, Status};
-use myriad_serve::{DocumentedVariable, variables};
+use myriad_serve::{DocumentedVariable, documented_variables};
 
 pub(crate) mod coverage;
 
@@ -487,7 +487,7 @@ fn variable_table(out: &mut String, coverage: &Coverage) {
     out.push_str(
         "\n## Variables\n\nEvery variable of nginx's HTTP modules.\n\n| variable | module | here |\n|---|---|---|\n",
     );
-    let all = variables();
+    let all = documented_variables();
     let alike = |a: &DocumentedVariable, b: &DocumentedVariable| {
         a.module == b.module && a.status == b.status && a.status != Status::Same
     };

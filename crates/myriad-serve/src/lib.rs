@@ -24,11 +24,11 @@ pub mod testing;
 
 pub use compile::{address_name, check};
 pub use explain::{Question, explain};
-pub use features::registry;
+pub use features::{documented_variables, registry, variables};
 pub use myriad_control::admin::Administrator;
 pub use myriad_control::purge::{Outcome as PurgeOutcome, Refused as PurgeRefused};
 pub use myriad_exchange::counters::{Counters, Snapshot};
-pub use myriad_exchange::exchange::{DocumentedVariable, Line as ExplainedLine, documented as variables};
+pub use myriad_exchange::exchange::{DocumentedVariable, Line as ExplainedLine};
 pub use myriad_exchange::keeping::{Keep, Keeper};
 pub use myriad_page::{Counter, KeepFolders};
 pub use site::{Inherited, Site, StartError};

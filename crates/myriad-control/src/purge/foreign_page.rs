@@ -7,7 +7,7 @@ use myriad_http::uri::parse_host;
 
 use crate::purge::own_host;
 use myriad_exchange::exchange::Request;
-use myriad_exchange::runtime::behind_scheme;
+use myriad_http::uri::behind_scheme;
 
 /// Whether a browser sends the request for a page that is not of this server: it says so itself (Fetch Metadata, RFC 6454), or
 /// the page's name is none of the server's, as where somebody has theirs lead to this machine (DNS rebinding). Programs, such

@@ -4,8 +4,6 @@ pub mod agents;
 mod answer;
 mod cache_facts;
 mod child;
-mod credentials;
-mod current_slice;
 pub mod environment;
 mod filter;
 mod gathered;
@@ -35,8 +33,6 @@ pub mod watch;
 
 pub use answer::{Answer, MadeFrom};
 pub use cache_facts::OtherCodings;
-pub use credentials::Credentials;
-pub use current_slice::current_slice;
 pub use filter::{Filter, Filters};
 pub use gathered::Gathered;
 pub use lineage::{Lineage, TooMany};
@@ -55,5 +51,5 @@ pub use step::{
     Check, Engine, FolderHandler, Gate, Handler, MethodHandler, Pending, Start, Step, Verdict, Waiting,
 };
 
-pub use variables::{DocumentedVariable, documented};
+pub use variables::DocumentedVariable;
 pub use visit::{LimitStatus, Visit};

@@ -1,7 +1,5 @@
 //! What `$upstream_*` variables read.
 
-use std::fmt::Write;
-
 use myriad_http::ResponseHead;
 use myriad_upstream::{Attempt, Attempts, Trailers};
 
@@ -34,12 +32,4 @@ impl OriginFacts {
         out.extend_from_slice(text.as_bytes());
         !attempts.is_empty()
     }
-}
-
-/// Milliseconds as nginx shows them: seconds with three decimals, `-` where there is none.
-pub(super) fn seconds(ms: Option<u64>, text: &mut String) {
-    let _ = match ms {
-        Some(ms) => write!(text, "{}.{:03}", ms / 1000, ms % 1000),
-        None => write!(text, "-"),
-    };
 }

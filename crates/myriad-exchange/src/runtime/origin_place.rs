@@ -1,5 +1,6 @@
 //! How an origin is asked, whatever it speaks.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use myriad_script::Template;
@@ -62,6 +63,12 @@ impl OriginPlace {
             Target::Group(_) => None,
             Target::Variable(template) => self.protocol.prepare(exchange, template),
         }
+    }
+
+    /// The place as that protocol speaks it; none where it speaks another.
+    pub fn spoken<P: OriginProtocol>(&self) -> Option<&P> {
+        let protocol: &dyn Any = &*self.protocol;
+        protocol.downcast_ref()
     }
 
     /// Whether a request's body goes to the origin as it comes.

@@ -1,5 +1,6 @@
 //! What the protocols of origins do differently.
 
+use std::any::Any;
 use std::fmt;
 use std::rc::Rc;
 
@@ -50,25 +51,8 @@ pub struct ProtocolRequest {
     pub tls: Option<Rc<OriginTls>>,
 }
 
-/// A variable of how a request is put to an origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PassVariable {
-    /// `$fastcgi_script_name`.
-    ScriptName,
-    /// `$fastcgi_path_info`.
-    PathInfo,
-    /// `$proxy_host`.
-    Host,
-    /// `$proxy_port`.
-    Port,
-    /// The URI that the origin is asked for.
-    Uri,
-    /// The scheme that it is asked by.
-    Scheme,
-}
-
 /// A protocol as a place speaks it: the settings that it alone has, compiled, and their use.
-pub trait OriginProtocol: Send + Sync {
+pub trait OriginProtocol: Any + Send + Sync {
     /// Makes the request of the current place.
     fn make(
         &self,
@@ -150,10 +134,5 @@ pub trait OriginProtocol: Send + Sync {
     /// The files that the origin is told to run, for explanations.
     fn scripts(&self) -> Vec<&Template> {
         Vec::new()
-    }
-
-    /// Appends the value of a variable; false where the protocol has none.
-    fn variable(&self, _: &Request, _: PassVariable, _: &mut Vec<u8>) -> Result<bool, EvalError> {
-        Ok(false)
     }
 }

@@ -15,7 +15,7 @@ use myriad_upstream::ResolverConfig;
 
 use super::{
     AcmePlan, Atlas, Hosts, HttpsOnly, Listener, Locations, NamedPair, Network, OriginGroup, Place, PlaceId,
-    PlannedStaple, ServerId, ServerPurge, Shortcut, VariableRef,
+    PlannedStaple, ServerId, ServerPurge, Shortcut, VariableRef, VariableRegistry,
 };
 use crate::exchange::Request;
 use myriad_page::PageZone;
@@ -38,6 +38,8 @@ pub struct Runtime {
     pub staples: Vec<PlannedStaple>,
     /// Servers, locations and ifs, resolved.
     pub places: Vec<Place>,
+    /// Every variable that there is, for names that are known only when a request is answered.
+    pub variable_registry: &'static VariableRegistry<Request>,
     /// The variables that compiled scripts read, by the number they have there.
     pub variables: Vec<VariableRef<Request>>,
     /// Whether any script reads `$sent_http_*`.

@@ -6,9 +6,10 @@ use myriad_log::Level;
 use myriad_password::{Judgement, Stored, find};
 use myriad_script::{EvalError, Template};
 
+use super::credentials::Credentials;
 use super::file;
 use super::passwords::Passwords;
-use myriad_exchange::exchange::{Check, Credentials, Exchange, Request, Verdict};
+use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
 
 /// `auth_basic` of a place.
 pub(super) struct AuthBasic {

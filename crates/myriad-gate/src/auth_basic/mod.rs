@@ -2,11 +2,13 @@
 
 mod check;
 mod compile;
+mod credentials;
 mod directives;
 mod examine;
 mod file;
 mod passwords;
 mod settings;
+mod variables;
 
 pub(super) use compile::check;
 pub use compile::texts;
@@ -15,7 +17,9 @@ pub(super) use passwords::Passwords;
 pub(super) use settings::AuthBasicSettings;
 
 /// The feature, for the list of them.
-pub const FEATURE: Feature = Feature::new("access", directives::ROWS).examining_locations(examine::examine);
+pub const FEATURE: Feature = Feature::new("access", directives::ROWS)
+    .examining_locations(examine::examine)
+    .with_variables(variables::VARIABLES);
 
 #[cfg(test)]
 mod tests;

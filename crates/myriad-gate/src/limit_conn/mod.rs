@@ -5,13 +5,14 @@ mod compile;
 mod directives;
 mod settings;
 mod table;
+mod variables;
 
 pub(super) use compile::{Zones, check};
 use myriad_exchange::feature::Feature;
 pub(super) use table::ConnectionTable;
 
 /// The feature, for the list of them.
-pub const FEATURE: Feature = Feature::new("limits", directives::ROWS);
+pub const FEATURE: Feature = Feature::new("limits", directives::ROWS).with_variables(variables::VARIABLES);
 
 #[cfg(test)]
 mod tests;

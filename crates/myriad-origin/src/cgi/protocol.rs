@@ -31,7 +31,7 @@ pub(crate) trait CgiProtocol: Send + Sync {
 /// A place whose origin speaks such a protocol.
 pub(crate) struct CgiOrigin<P>(pub P);
 
-impl<P: CgiProtocol> OriginProtocol for CgiOrigin<P> {
+impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
     fn make(
         &self,
         exchange: &mut Exchange,

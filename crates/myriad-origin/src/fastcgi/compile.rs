@@ -6,11 +6,13 @@ use myriad_conf::settings::Settings;
 use super::language::{FASTCGI, LANGUAGE};
 use super::place::FastCgiPlace;
 use super::settings::FastCgiSettings;
+use super::variables::VARIABLES;
 use crate::cgi::CgiPlace;
 use crate::compiled::{CompiledProtocol, Spoken};
 use myriad_exchange::runtime::OriginCompiler;
 
-pub(crate) static PROTOCOL: CompiledProtocol = CompiledProtocol { language: LANGUAGE, compile };
+pub(crate) static PROTOCOL: CompiledProtocol =
+    CompiledProtocol { language: LANGUAGE, variables: VARIABLES, compile };
 
 fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, _: &Text) -> Spoken {
     let origin = settings.origin(FASTCGI);

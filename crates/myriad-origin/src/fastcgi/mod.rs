@@ -6,5 +6,6 @@ mod hint;
 mod language;
 mod place;
 mod settings;
+mod variables;
 
 pub(super) use compile::PROTOCOL;

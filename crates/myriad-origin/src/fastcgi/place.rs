@@ -11,7 +11,7 @@ use myriad_upstream::{Protocol, RequestPayload};
 use crate::cgi::{CgiPlace, environment};
 use crate::group;
 use myriad_exchange::exchange::{Exchange, Purpose, Request};
-use myriad_exchange::runtime::{MakeError, OriginProtocol, PassVariable, ProtocolRequest, RequestRules, Who};
+use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
 
 /// `fastcgi_*` of a place, beyond what all protocols share.
 pub(super) struct FastCgiPlace {
@@ -68,22 +68,6 @@ impl OriginProtocol for FastCgiPlace {
     fn scripts(&self) -> Vec<&Template> {
         self.environment.scripts()
     }
-
-    fn variable(&self, request: &Request, name: PassVariable, out: &mut Vec<u8>) -> Result<bool, EvalError> {
-        match name {
-            PassVariable::PathInfo => self.split_uri(request, 2, out),
-            PassVariable::ScriptName => {
-                if !self.split_uri(request, 1, out)? {
-                    out.extend_from_slice(&request.route.uri);
-                }
-                if out.ends_with(b"/") {
-                    out.extend_from_slice(&self.index);
-                }
-                Ok(true)
-            }
-            _ => Ok(false),
-        }
-    }
 }
 
 thread_local! {
@@ -92,6 +76,22 @@ thread_local! {
 }
 
 impl FastCgiPlace {
+    /// Appends the URI up to what follows the script, or its index.
+    pub(super) fn script_name(&self, request: &Request, out: &mut Vec<u8>) -> Result<(), EvalError> {
+        if !self.split_uri(request, 1, out)? {
+            out.extend_from_slice(&request.route.uri);
+        }
+        if out.ends_with(b"/") {
+            out.extend_from_slice(&self.index);
+        }
+        Ok(())
+    }
+
+    /// Appends what follows the script in the URI.
+    pub(super) fn path_info(&self, request: &Request, out: &mut Vec<u8>) -> Result<(), EvalError> {
+        self.split_uri(request, 2, out).map(drop)
+    }
+
     /// Appends a group of `fastcgi_split_path_info`, applied to the URI. Returns whether it matched.
     fn split_uri(&self, request: &Request, group: usize, out: &mut Vec<u8>) -> Result<bool, EvalError> {
         let Some(regex) = &self.split_path_info else { return Ok(false) };

@@ -10,6 +10,7 @@ use super::language::{HTTP, LANGUAGE};
 use super::place::{HttpPlace, ReplacedFields};
 use super::rewriting::Rewriting;
 use super::settings::{HttpSettings, HttpVersion};
+use super::variables::VARIABLES;
 use crate::compiled::{CompiledProtocol, Spoken};
 use crate::upgrade;
 use crate::upgrade_protocols::UpgradeProtocols;
@@ -28,7 +29,8 @@ const NOT_PASSED: [Known; 9] = [
     Known::Upgrade,
 ];
 
-pub(crate) static PROTOCOL: CompiledProtocol = CompiledProtocol { language: LANGUAGE, compile };
+pub(crate) static PROTOCOL: CompiledProtocol =
+    CompiledProtocol { language: LANGUAGE, variables: VARIABLES, compile };
 
 fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, prefix: &Text) -> Spoken {
     let place = place(compile, settings, target, prefix);

@@ -15,5 +15,6 @@ mod settings;
 mod tests;
 mod uri;
 mod url;
+mod variables;
 
 pub(super) use compile::PROTOCOL;

@@ -2,7 +2,7 @@
 
 use myriad_http::Known;
 use myriad_net::RequestBody;
-use myriad_script::{EvalError, Template};
+use myriad_script::Template;
 use myriad_upstream::RequestPayload;
 
 use super::place::HttpPlace;
@@ -10,9 +10,7 @@ use super::{fields, request, uri, url};
 use crate::nominated::Nominated;
 use crate::tls;
 use myriad_exchange::exchange::{Answer, Exchange, Purpose, Request, Step};
-use myriad_exchange::runtime::{
-    MakeError, OriginProtocol, PassUrl, PassVariable, ProtocolRequest, RequestRules, Who,
-};
+use myriad_exchange::runtime::{MakeError, OriginProtocol, PassUrl, ProtocolRequest, RequestRules, Who};
 
 /// The most of an URI that the error log shows, bytes.
 const SHOWN_URI: usize = 2048;
@@ -99,17 +97,5 @@ impl OriginProtocol for HttpPlace {
 
     fn rewrite(&self, exchange: &mut Exchange, answer: &mut Answer) {
         fields::rewrite(exchange, self, answer);
-    }
-
-    fn variable(&self, request: &Request, name: PassVariable, out: &mut Vec<u8>) -> Result<bool, EvalError> {
-        let Some(url) = uri::url(request, self) else { return Ok(false) };
-        match name {
-            PassVariable::Host => out.extend_from_slice(url.proxy_host().as_bytes()),
-            PassVariable::Port => out.extend_from_slice(url.proxy_port().as_bytes()),
-            PassVariable::Uri => uri::write_uri(request, self, out),
-            PassVariable::Scheme => out.extend_from_slice(url.scheme().as_bytes()),
-            PassVariable::ScriptName | PassVariable::PathInfo => return Ok(false),
-        }
-        Ok(true)
     }
 }

@@ -10,7 +10,8 @@ use crate::cgi::{CgiOrigin, CgiPlace};
 use crate::compiled::{CompiledProtocol, Spoken};
 use myriad_exchange::runtime::OriginCompiler;
 
-pub(crate) static PROTOCOL: CompiledProtocol = CompiledProtocol { language: LANGUAGE, compile };
+pub(crate) static PROTOCOL: CompiledProtocol =
+    CompiledProtocol { language: LANGUAGE, variables: &[], compile };
 
 fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, _: &Text) -> Spoken {
     let origin = settings.origin(UWSGI);

@@ -3,7 +3,9 @@
 mod choice;
 mod on_the_way;
 mod proxied;
+mod variables;
 
 pub use choice::{Encodings, accepted, encodings};
 pub(super) use on_the_way::encode;
 pub(super) use proxied::proxied_facts;
+pub use variables::VARIABLES;

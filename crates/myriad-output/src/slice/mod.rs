@@ -12,10 +12,12 @@ mod body;
 mod directives;
 mod filter;
 mod part;
+mod variables;
 mod wanted;
 
 pub use directives::ROWS;
 pub(super) use filter::{assemble, compiled};
+pub use variables::VARIABLES;
 
 #[cfg(test)]
 mod tests;

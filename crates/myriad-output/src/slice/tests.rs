@@ -2,8 +2,9 @@ use bytes::Bytes;
 use myriad_net::ResponseBody;
 
 use super::part::part;
+use super::variables::current_slice;
 use crate::testing::{Sent, Trial, sent};
-use myriad_exchange::exchange::{Answer, Slice, current_slice};
+use myriad_exchange::exchange::{Answer, Slice};
 
 const SERVER: &str = "location / { slice 4; return 200 x; }";
 

@@ -8,12 +8,14 @@ use myriad_conf::settings::Settings;
 use super::{real_ip, referers};
 use myriad_content::{autoindex, stub_status};
 use myriad_control::{api, purge};
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::{self, DocumentedVariable};
 use myriad_exchange::feature::Feature;
-use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler, VariableRegistry};
 use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req};
 use myriad_origin::{early_hints, protocols, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
-use myriad_output::slice;
+use myriad_output::{encoding, slice};
 
 /// Every feature, a line each, in the order in which they are compiled.
 static FEATURES: &[Feature] = &[
@@ -23,17 +25,21 @@ static FEATURES: &[Feature] = &[
     Feature::new("auth_request", auth_request::ROWS),
     autoindex::FEATURE,
     stub_status::FEATURE,
+    Feature::new("cache", &[]).with_variables(myriad_cache::VARIABLES),
     Feature::new("cache", &[]).compiled_by(purge::keep_style),
     Feature::new("charset", charset::ROWS),
     Feature::new("early_hints", early_hints::ROWS).compiled_by(early_hints::compile),
+    Feature::new("encoding", &[]).with_variables(encoding::VARIABLES),
     Feature::new("filters", gunzip::ROWS),
     Feature::new("filters", sub_filter::ROWS),
     limit_req::FEATURE,
     limit_conn::FEATURE,
-    Feature::new("realip", &[]).compiled_by(real_ip::compile),
-    Feature::new("referers", referers::ROWS).compiled_by(referers::compile),
-    Feature::new("slice", slice::ROWS),
-    Feature::new("ssi", ssi::ROWS).compiled_by(ssi::keep_most),
+    Feature::new("realip", &[]).compiled_by(real_ip::compile).with_variables(real_ip::VARIABLES),
+    Feature::new("referers", referers::ROWS)
+        .compiled_by(referers::compile)
+        .with_variables(referers::VARIABLES),
+    Feature::new("slice", slice::ROWS).with_variables(slice::VARIABLES),
+    Feature::new("ssi", ssi::ROWS).compiled_by(ssi::keep_most).with_variables(ssi::VARIABLES),
     Feature::new("upgrade_protocols", upgrade_protocols::ROWS),
 ];
 
@@ -43,6 +49,20 @@ pub fn registry() -> &'static Registry {
         Registry::new(FEATURES.iter().map(|feature| feature.family), protocols::languages())
     });
     &REGISTRY
+}
+
+/// Every variable that a configuration may name: those of the core, and those that features and protocols bring.
+pub fn variables() -> &'static VariableRegistry<Request> {
+    static VARIABLES: LazyLock<VariableRegistry<Request>> = LazyLock::new(|| {
+        let brought = FEATURES.iter().map(|feature| feature.variables);
+        VariableRegistry::new(variables::ROWS.iter().copied().chain(brought).chain(protocols::variables()))
+    });
+    &VARIABLES
+}
+
+/// Every variable as the page of compatibility lists it, those that are refused among them.
+pub fn documented_variables() -> Vec<DocumentedVariable> {
+    variables::documented(variables())
 }
 
 /// What the features make of the settings of a level.

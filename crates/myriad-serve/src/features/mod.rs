@@ -8,4 +8,4 @@ mod real_ip;
 mod referers;
 
 pub(crate) use list::compiled;
-pub use list::registry;
+pub use list::{documented_variables, registry, variables};

@@ -6,6 +6,7 @@
 mod folder;
 mod reached;
 mod site;
+pub mod variables;
 
 pub use folder::TestFolder;
 #[cfg(test)]

@@ -1,11 +1,9 @@
 //! Variables of the answer: its head, and how much of it was sent.
 
-use myriad_encode::Coding;
-
 use super::write::{Row, joined, never_ready, show};
+use crate::exchange::Request;
 use crate::exchange::size::parse_size;
-use crate::exchange::{Request, current_slice};
-use crate::runtime::Reads::{Answer, SentFields, Slice};
+use crate::runtime::Reads::{Answer, SentFields};
 use crate::runtime::Value::{Made, Named, Ready};
 use crate::runtime::{NamedValue, Rest};
 
@@ -53,21 +51,6 @@ pub(super) const ROWS: &[Row] = &[
         }),
     ),
     Row::new("core", "status", &[Answer], Made(status)),
-    Row::new("brotli", "brotli_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Brotli, out))),
-    Row::new("gzip", "gzip_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Gzip, out))),
-    Row::new("zstd", "zstd_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Zstd, out))),
-    Row::new(
-        "slice",
-        "slice_range",
-        &[Slice],
-        Made(|request, out| {
-            let slice = current_slice(request);
-            slice.is_some_and(|slice| {
-                slice.write(out);
-                true
-            })
-        }),
-    ),
 ];
 
 fn status(request: &Request, out: &mut Vec<u8>) -> bool {
@@ -99,21 +82,4 @@ fn sent_field(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
         }
         name => joined(&request.outcome.answered.fields, name, out),
     }
-}
-
-/// How many times smaller a body has become by that coding.
-fn ratio(request: &Request, coding: Coding, out: &mut Vec<u8>) -> bool {
-    if request.outcome.answered.coding != coding {
-        return false;
-    }
-    let (whole, sent) = match &request.outcome.answered.tally {
-        Some(tally) => (tally.taken.get(), tally.given.get()),
-        None => (request.outcome.answered.uncompressed, request.outcome.sent.body_bytes),
-    };
-    if whole == 0 || sent == 0 {
-        return false;
-    }
-    // Rounded as nginx does: 2.125 is 2.13.
-    let hundredths = (whole.saturating_mul(1000) / sent + 5) / 10;
-    show(out, format_args!("{}.{:02}", hundredths / 100, hundredths % 100))
 }

@@ -92,21 +92,6 @@ pub(super) const ROWS: &[Row] = &[
         &[Connection],
         Made(|request, out| kernel(request, out, |info| info.rcv_space)),
     ),
-    Row::new(
-        "realip",
-        "realip_remote_addr",
-        &[Connection],
-        Made(|request, out| address(out, request.received.connection.peer.ip())),
-    ),
-    Row::new(
-        "realip",
-        "realip_remote_port",
-        &[Connection],
-        Made(|request, out| {
-            peer_port(request, out);
-            true
-        }),
-    ),
 ];
 
 fn binary_address(request: &Request, out: &mut Vec<u8>) -> bool {

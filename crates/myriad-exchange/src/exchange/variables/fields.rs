@@ -5,10 +5,10 @@ use myriad_policy::DeviceClass;
 
 use myriad_conf::registry::Status;
 
-use super::write::{Row, address, join, never_made, single};
-use crate::exchange::{Credentials, Request};
-use crate::runtime::Reads::{Connection, Field, FromField, NamedCookie, NamedField, User};
-use crate::runtime::Value::{Made, Named, Ready};
+use super::write::{Row, join, never_made, single};
+use crate::exchange::Request;
+use crate::runtime::Reads::{Field, FromField, NamedCookie, NamedField};
+use crate::runtime::Value::{Named, Ready};
 use crate::runtime::{Borrowed, FieldRead, NamedValue, Rest};
 
 pub(super) const ROWS: &[Row] = &[
@@ -38,9 +38,6 @@ pub(super) const ROWS: &[Row] = &[
         &[NamedField],
         Named(NamedValue { rest: Rest::field, ready: ready_field, made: made_field }),
     ),
-    // The user of `Authorization: Basic`, as the access log shows it; nothing has checked it.
-    Row::new("core", "remote_user", &[User], Made(remote_user)),
-    Row::new("proxy", "proxy_add_x_forwarded_for", &[Connection], Made(forwarded_for)),
     Row::new(
         "core",
         "device_class",
@@ -73,19 +70,4 @@ fn made_field(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
 fn cookie<'a>(request: &'a Request, rest: &Rest) -> Option<&'a [u8]> {
     let mut sent = request.received.head.fields().known_all(Known::Cookie);
     sent.find_map(|header| uri::cookie(header, rest.as_text().as_bytes()))
-}
-
-fn remote_user(request: &Request, out: &mut Vec<u8>) -> bool {
-    let Some(credentials) = Credentials::of(request) else { return false };
-    out.extend_from_slice(credentials.user());
-    true
-}
-
-fn forwarded_for(request: &Request, out: &mut Vec<u8>) -> bool {
-    let before = out.len();
-    join(request.received.head.fields().get_all(b"X-Forwarded-For"), b", ", out);
-    if out.len() > before {
-        out.extend_from_slice(b", ");
-    }
-    address(out, request.client())
 }

@@ -1,25 +1,24 @@
-//! The variables that the server makes. Each is one row, in the file of its theme: name, how it fares beside nginx, what its
-//! value follows from, the value. Nothing else names it: the catalogue, the page of compatibility and what requests may take
-//! the short way come from the rows.
+//! The variables that the server makes. Each is one row: name, how it fares beside nginx, what its value
+//! follows from, the value. Nothing else names it: the registry, the page of compatibility and what requests may take the short
+//! way come from the rows. Here are those of the request, its connection and its answer, in the file of their theme; a
+//! feature's stand in its folder.
 
-mod access;
 mod answer;
 mod body;
-mod cache;
 mod certificate;
 mod connection;
 mod fields;
 mod files;
 mod moment;
 mod names;
-mod origin;
-mod pass;
 mod refused;
 mod request;
-pub mod rows;
+mod rows;
 mod site;
 mod tls;
-mod write;
+pub mod write;
 
 pub use names::VariableNames;
 pub use refused::{DocumentedVariable, documented};
+pub use rows::ROWS;
+pub use write::Row;

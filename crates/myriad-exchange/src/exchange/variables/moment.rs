@@ -1,12 +1,12 @@
 //! Variables of time.
 
-use myriad_calendar::{Offset, format_time_iso8601, format_time_local, write_time};
+use myriad_calendar::{format_time_iso8601, format_time_local};
 use myriad_log::local_time;
 
 use super::write::{Row, show, thousandths};
 use crate::exchange::Request;
 use crate::runtime::Reads::Moment;
-use crate::runtime::Value::{Dated, Made};
+use crate::runtime::Value::Made;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new(
@@ -32,8 +32,6 @@ pub(super) const ROWS: &[Row] = &[
         Made(|request, out| stamp(request, out, format_time_iso8601)),
     ),
     Row::new("core", "time_local", &[Moment], Made(|request, out| stamp(request, out, format_time_local))),
-    Row::new("ssi", "date_local", &[Moment], Dated(write_local)),
-    Row::new("ssi", "date_gmt", &[Moment], Dated(write_gmt)),
 ];
 
 /// What has waited is as old as it is now; what has not is answered at the moment it came, as by nginx's clock.
@@ -61,21 +59,4 @@ fn request_id(request: &Request, out: &mut Vec<u8>) -> bool {
         request.received.lineage.as_ref().map_or(request.received.at_ms, |lineage| lineage.began_ms);
     let identity = (request.received.connection.id, request.received.number, began_ms);
     show(out, format_args!("{:016x}{:016x}", first.hash_one(identity), second.hash_one(identity)))
-}
-
-/// The time now of the server's zone.
-fn write_local(format: &[u8], out: &mut Vec<u8>) {
-    let now_s = myriad_net::clock::now_ms() / 1000;
-    let offset_minutes = local_time::offset_minutes(now_s);
-    let sign = if offset_minutes < 0 { '-' } else { '+' };
-    let name = match offset_minutes.unsigned_abs() {
-        0 => "UTC".to_owned(),
-        minutes => format!("{sign}{:02}{:02}", minutes / 60, minutes % 60),
-    };
-    write_time(format, now_s, Offset { minutes: offset_minutes, name: &name }, out);
-}
-
-/// The time now of Greenwich.
-fn write_gmt(format: &[u8], out: &mut Vec<u8>) {
-    write_time(format, myriad_net::clock::now_ms() / 1000, Offset { minutes: 0, name: "GMT" }, out);
 }

@@ -1,21 +1,23 @@
 //! Names of variables to their rows.
 
-use std::sync::OnceLock;
-
 use myriad_script::{Builtin, Catalogue, Role};
 
 use super::refused::refusal;
-use super::rows::rows;
 use crate::exchange::Request;
-use crate::runtime::VariableRef;
+use crate::runtime::{VariableRef, VariableRegistry};
 
 /// Resolves names while a configuration is compiled, and collects the variables in use.
-#[derive(Default)]
 pub struct VariableNames {
+    registry: &'static VariableRegistry<Request>,
     used: Vec<VariableRef<Request>>,
 }
 
 impl VariableNames {
+    /// Finds names in that registry; none is in use yet.
+    pub fn new(registry: &'static VariableRegistry<Request>) -> Self {
+        Self { registry, used: Vec::new() }
+    }
+
     /// The variables in use, indexed by [`Builtin`].
     pub fn into_used(self) -> Vec<VariableRef<Request>> {
         self.used
@@ -39,20 +41,17 @@ impl VariableNames {
 
 impl Catalogue for VariableNames {
     fn builtin(&mut self, name: &str) -> Option<(Builtin, Role)> {
-        // What has a name of its own comes before those that only begin with a row's.
-        let row = rows().find(|row| row.name == name);
-        let row = row.or_else(|| rows().find(|row| row.is_prefix() && name.starts_with(row.name)))?;
-        let role = match row.assign {
+        let variable = self.registry.named(name)?;
+        let role = match variable.row.assign {
             Some(_) => Role::Assignable,
-            None if row.is_prefix() => Role::Shadowable,
+            None if variable.row.is_prefix() => Role::Shadowable,
             None => Role::Fixed,
         };
-        Some((self.intern(row.named(name)?), role))
+        Some((self.intern(variable), role))
     }
 
     fn names(&self) -> &[&str] {
-        static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
-        NAMES.get_or_init(|| rows().filter(|row| !row.is_prefix()).map(|row| row.name).collect())
+        self.registry.names()
     }
 
     fn refusal(&self, name: &str) -> Option<&'static str> {

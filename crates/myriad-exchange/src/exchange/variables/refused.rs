@@ -2,7 +2,8 @@
 
 use myriad_conf::registry::{NOT_YET, Status};
 
-use super::rows::rows;
+use crate::exchange::Request;
+use crate::runtime::VariableRegistry;
 
 /// A variable that nginx, or Myriad, makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +53,12 @@ pub(super) fn refusal(name: &str) -> Option<&'static str> {
 }
 
 /// Every variable of nginx's HTTP modules and of Myriad's own, by module: those that mean what nginx documents first, then by name.
-pub fn documented() -> Vec<DocumentedVariable> {
-    let there =
-        rows().map(|row| DocumentedVariable { name: row.name, module: row.module, status: row.status });
+pub fn documented(registry: &VariableRegistry<Request>) -> Vec<DocumentedVariable> {
+    let there = registry.rows().iter().map(|row| DocumentedVariable {
+        name: row.name,
+        module: row.module,
+        status: row.status,
+    });
     let mut all: Vec<_> = there.chain(refused()).collect();
     let rank = |status| match status {
         Status::Same => 0,

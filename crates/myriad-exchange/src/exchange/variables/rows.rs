@@ -1,28 +1,18 @@
-//! All variables, by theme.
+//! The variables of the request, its connection and its answer, by theme.
 
 use super::write::Row;
-use super::{
-    access, answer, body, cache, certificate, connection, fields, files, moment, origin, pass, request, site,
-    tls,
-};
+use super::{answer, body, certificate, connection, fields, files, moment, request, site, tls};
 
-/// Every variable that has a value.
-pub fn rows() -> impl Iterator<Item = &'static Row> {
-    let themes = [
-        request::ROWS,
-        fields::ROWS,
-        body::ROWS,
-        files::ROWS,
-        connection::ROWS,
-        moment::ROWS,
-        answer::ROWS,
-        site::ROWS,
-        access::ROWS,
-        tls::ROWS,
-        certificate::ROWS,
-        pass::ROWS,
-        origin::ROWS,
-        cache::ROWS,
-    ];
-    themes.into_iter().flatten()
-}
+/// The variables of the core, a list each theme.
+pub const ROWS: &[&[Row]] = &[
+    request::ROWS,
+    fields::ROWS,
+    body::ROWS,
+    files::ROWS,
+    connection::ROWS,
+    moment::ROWS,
+    answer::ROWS,
+    site::ROWS,
+    tls::ROWS,
+    certificate::ROWS,
+];

@@ -8,28 +8,4 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("core", "hostname", &[Site], Ready(|request| Some(&request.runtime().hostname))),
     Row::new("core", "nginx_version", &[Site], Ready(|_| Some(b"1.31.4"))),
     Row::new("core", "pid", &[Moment], Made(|_, out| show(out, std::process::id()))),
-    Row::new(
-        "stub_status",
-        "connections_active",
-        &[Moment],
-        Made(|request, out| show(out, request.site.worker.everybody().active())),
-    ),
-    Row::new(
-        "stub_status",
-        "connections_reading",
-        &[Moment],
-        Made(|request, out| show(out, request.site.worker.everybody().reading)),
-    ),
-    Row::new(
-        "stub_status",
-        "connections_writing",
-        &[Moment],
-        Made(|request, out| show(out, request.site.worker.everybody().writing())),
-    ),
-    Row::new(
-        "stub_status",
-        "connections_waiting",
-        &[Moment],
-        Made(|request, out| show(out, request.site.worker.everybody().waiting())),
-    ),
 ];

@@ -8,29 +8,29 @@ use crate::exchange::Request;
 use crate::runtime::{Borrowed, Rest, VariableRow};
 
 /// A variable of a request.
-pub(super) type Row = VariableRow<Request>;
+pub type Row = VariableRow<Request>;
 
 /// Appends what a value shows itself as.
-pub(super) fn show(out: &mut Vec<u8>, value: impl Display) -> bool {
+pub fn show(out: &mut Vec<u8>, value: impl Display) -> bool {
     // Writing to a vector cannot fail.
     let _ = write!(out, "{value}");
     true
 }
 
 /// Appends milliseconds as seconds with three decimals.
-pub(super) fn thousandths(out: &mut Vec<u8>, ms: u64) -> bool {
+pub fn thousandths(out: &mut Vec<u8>, ms: u64) -> bool {
     show(out, format_args!("{}.{:03}", ms / 1000, ms % 1000))
 }
 
 /// Appends a text where there is one; nothing is no value.
-pub(super) fn text(out: &mut Vec<u8>, value: Option<String>) -> bool {
+pub fn text(out: &mut Vec<u8>, value: Option<String>) -> bool {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return false };
     out.extend_from_slice(value.as_bytes());
     true
 }
 
 /// Appends an address; a client on a unix socket has none.
-pub(super) fn address(out: &mut Vec<u8>, ip: Option<IpAddr>) -> bool {
+pub fn address(out: &mut Vec<u8>, ip: Option<IpAddr>) -> bool {
     let Some(ip) = ip else {
         out.extend_from_slice(b"unix:");
         return true;
@@ -39,7 +39,7 @@ pub(super) fn address(out: &mut Vec<u8>, ip: Option<IpAddr>) -> bool {
 }
 
 /// Appends values with a separator between them.
-pub(super) fn join<'a>(values: impl Iterator<Item = &'a [u8]>, separator: &[u8], out: &mut Vec<u8>) {
+pub fn join<'a>(values: impl Iterator<Item = &'a [u8]>, separator: &[u8], out: &mut Vec<u8>) {
     for (index, value) in values.enumerate() {
         if index > 0 {
             out.extend_from_slice(separator);
@@ -49,7 +49,7 @@ pub(super) fn join<'a>(values: impl Iterator<Item = &'a [u8]>, separator: &[u8],
 }
 
 /// Appends the values of all lines of that name; false where there is none.
-pub(super) fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
+pub fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let mut found = false;
     for line in lines.split(|byte| *byte == b'\n') {
@@ -67,17 +67,17 @@ pub(super) fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
 }
 
 /// One value lies ready; several are joined, which needs a buffer.
-pub(super) fn single<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Borrowed<'a> {
+pub fn single<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Borrowed<'a> {
     let first = values.next();
     if values.next().is_some() { None } else { Some(first) }
 }
 
 /// For variables that never lie ready.
-pub(super) fn never_ready<'a>(_: &'a Request, _: &'a Rest) -> Borrowed<'a> {
+pub fn never_ready<'a>(_: &'a Request, _: &'a Rest) -> Borrowed<'a> {
     None
 }
 
 /// For variables that always lie ready.
-pub(super) fn never_made(_: &Request, _: &Rest, _: &mut Vec<u8>) -> bool {
+pub fn never_made(_: &Request, _: &Rest, _: &mut Vec<u8>) -> bool {
     false
 }

@@ -11,10 +11,12 @@ mod include;
 mod rules;
 mod settings;
 mod surroundings;
+mod variables;
 
 pub use directives::ROWS;
 pub(super) use filter::compiled;
 pub use include::keep_most;
+pub use variables::VARIABLES;
 
 #[cfg(test)]
 mod tests;

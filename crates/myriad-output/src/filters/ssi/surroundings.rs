@@ -3,11 +3,10 @@
 use std::fmt;
 
 use myriad_log::Level;
-use myriad_script::{Catalogue, search_once};
+use myriad_script::search_once;
 use myriad_ssi::{Groups, Surroundings};
 
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::Value;
 
 /// A request as a page sees it.
@@ -30,9 +29,7 @@ impl Surroundings for Around<'_> {
                 }
             }
         }
-        let mut names = VariableNames::default();
-        let (id, _) = names.builtin(name)?;
-        let variable = names.variable(id);
+        let variable = site.runtime.variable_registry.named(name)?;
         if let Value::Dated(write) = variable.row.value {
             write(time_format, &mut value);
             return Some(value);

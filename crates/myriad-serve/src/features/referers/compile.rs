@@ -5,7 +5,8 @@ use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
 
 use super::settings::RefererSettings;
-use myriad_exchange::runtime::{PlaceFeatures, Referers, SettingsCompiler};
+use super::valid::Referers;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 /// Keeps from where visitors may come, where that matters.
 pub(crate) fn compile(

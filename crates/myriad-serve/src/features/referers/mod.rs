@@ -3,6 +3,9 @@
 mod compile;
 mod directives;
 mod settings;
+mod valid;
+mod variables;
 
 pub(super) use compile::compile;
 pub(super) use directives::ROWS;
+pub(super) use variables::VARIABLES;

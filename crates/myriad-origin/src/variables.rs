@@ -6,17 +6,18 @@ use myriad_conf::registry::Status;
 use myriad_http::{Known, ResponseHead};
 use myriad_upstream::Attempt;
 
-use super::write::{Row, join, never_ready, single};
-use crate::exchange::Request;
-use crate::exchange::origin_facts::seconds;
-use crate::runtime::Reads::{Origin, OriginHead};
-use crate::runtime::Value::{Made, Named};
-use crate::runtime::{Borrowed, NamedValue, Rest};
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::write::{join, never_ready, single};
+use myriad_exchange::runtime::Reads::{Origin, OriginHead};
+use myriad_exchange::runtime::Value::{Made, Named};
+use myriad_exchange::runtime::{Borrowed, NamedValue, Rest};
 
 const LENGTH: Status =
     Status::Differs("over FastCGI the body's length alone; nginx counts the protocol's records with it");
 
-pub(super) const ROWS: &[Row] = &[
+/// What any origin was asked and has answered; those of one protocol stand in its folder.
+pub(crate) const VARIABLES: &[Row] = &[
     Row::new(
         "upstream",
         "upstream_addr",
@@ -91,6 +92,14 @@ fn list(request: &Request, out: &mut Vec<u8>, figure: impl FnMut(&Attempt, &mut 
     request.origin.as_ref().is_some_and(|origin| origin.list(out, figure))
 }
 
+/// Milliseconds as nginx shows them: seconds with three decimals, `-` where there is none.
+fn seconds(ms: Option<u64>, text: &mut String) {
+    let _ = match ms {
+        Some(ms) => write!(text, "{}.{:03}", ms / 1000, ms % 1000),
+        None => write!(text, "-"),
+    };
+}
+
 fn number(value: u64, text: &mut String) {
     // Writing to a string cannot fail.
     let _ = write!(text, "{value}");
@@ -147,4 +156,66 @@ fn cookie(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
     let Some(value) = values.next() else { return false };
     out.extend_from_slice(value);
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use myriad_http::Fields;
+    use myriad_serve::testing::variables::{Case, lacks, shown, shows};
+
+    use super::*;
+
+    #[test]
+    fn tries_of_an_origin_are_listed() {
+        let mut exchange = Case::default().begin();
+        let names = ["upstream_addr", "upstream_status", "upstream_response_time"];
+        lacks(&mut exchange, &names);
+        let origin = exchange.request.origin_mut();
+        origin.attempts.unresolved("php");
+        origin.attempts.unresolved("other");
+        shows(
+            &mut exchange,
+            &[
+                ("upstream_addr", "php : other"),
+                ("upstream_status", "502 : 502"),
+                ("upstream_connect_time", "- : -"),
+                ("upstream_header_time", "- : -"),
+                ("upstream_response_length", "0 : 0"),
+                ("upstream_bytes_sent", "0 : 0"),
+                ("upstream_bytes_received", "0 : 0"),
+            ],
+        );
+        assert!(shown(&mut exchange, "upstream_response_time").unwrap().contains(" : "));
+    }
+
+    #[test]
+    fn the_head_of_an_origin_is_shown() {
+        let mut exchange = Case::default().begin();
+        lacks(&mut exchange, &["upstream_http_x_a", "upstream_cookie_a", "upstream_trailer_x_a"]);
+        let lines = [
+            ("X-A", "1"),
+            ("X-B", "2"),
+            ("X-B", "3"),
+            ("Set-Cookie", "a=b; Path=/"),
+            ("Set-Cookie", "C = d"),
+        ];
+        let head = ResponseHead { fields: lines.into_iter().collect(), ..ResponseHead::default() };
+        let trailers: Fields = [("X-Sum", "7")].into_iter().collect();
+        let origin = exchange.request.origin_mut();
+        (origin.head, origin.trailers) = (Some(head), Some(Rc::new(RefCell::new(trailers))));
+        shows(
+            &mut exchange,
+            &[
+                ("upstream_http_x_a", "1"),
+                ("upstream_http_x_b", "2, 3"),
+                ("upstream_cookie_a", "b"),
+                ("upstream_cookie_c", "d"),
+                ("upstream_trailer_x_sum", "7"),
+            ],
+        );
+        lacks(&mut exchange, &["upstream_http_x_c", "upstream_cookie_b", "upstream_trailer_x_a"]);
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use myriad_http::uri::behind_scheme;
 use myriad_script::{EvalError, Frame, Regex};
 use smallvec::SmallVec;
 
@@ -18,7 +19,7 @@ type Hosts = HashMap<Box<[u8]>, Vec<PathPrefix>, RandomState>;
 
 /// `valid_referers` of a place that has any.
 #[derive(Default)]
-pub struct Referers {
+pub(super) struct Referers {
     /// `none`.
     pub none: bool,
     /// `blocked`.
@@ -36,7 +37,7 @@ pub struct Referers {
 
 impl Referers {
     /// Adds a host, perhaps with a wildcard or a leading dot, and the path that goes with it.
-    pub fn add(&mut self, host: &[u8], path: &[u8]) {
+    pub(super) fn add(&mut self, host: &[u8], path: &[u8]) {
         let host = host.to_ascii_lowercase();
         let path = || (!path.is_empty()).then(|| path.into());
         let put = |hosts: &mut Hosts, key: &[u8]| hosts.entry(key.into()).or_default().push(path());
@@ -53,17 +54,17 @@ impl Referers {
     }
 
     /// Adds a regex that the host must match.
-    pub fn add_host_regex(&mut self, regex: Regex) {
+    pub(super) fn add_host_regex(&mut self, regex: Regex) {
         self.hosts.push(regex);
     }
 
     /// Adds a regex that the URL without its scheme must match.
-    pub fn add_url_regex(&mut self, regex: Regex) {
+    pub(super) fn add_url_regex(&mut self, regex: Regex) {
         self.urls.push(regex);
     }
 
     /// Whether nothing but `none` and `blocked` is valid, which nginx refuses.
-    pub fn names_nobody(&self) -> bool {
+    pub(super) fn names_nobody(&self) -> bool {
         self.exact.is_empty()
             && self.suffixes.is_empty()
             && self.prefixes.is_empty()
@@ -72,7 +73,7 @@ impl Referers {
     }
 
     /// Whether a visitor who sends this `Referer` may come. Captures go to `frame`.
-    pub fn is_valid(&self, referer: Option<&[u8]>, frame: &mut Frame) -> Result<bool, EvalError> {
+    pub(super) fn is_valid(&self, referer: Option<&[u8]>, frame: &mut Frame) -> Result<bool, EvalError> {
         let Some(referer) = referer else { return Ok(self.none) };
         let url = behind_scheme(referer).filter(|_| referer.len() >= SHORTEST_URL);
         let Some(url) = url else { return Ok(self.blocked) };
@@ -107,15 +108,6 @@ impl Referers {
         let prefix = || dots.iter().rev().find_map(|at| self.prefixes.get(&host[..=*at]));
         self.exact.get(host).or_else(suffix).or_else(prefix)
     }
-}
-
-/// What follows the scheme of an `http` or `https` URL, beginning with its authority.
-pub fn behind_scheme(url: &[u8]) -> Option<&[u8]> {
-    let schemes: [&[u8]; 2] = [b"http://", b"https://"];
-    schemes.into_iter().find_map(|scheme| {
-        let (begin, rest) = url.split_at_checked(scheme.len())?;
-        begin.eq_ignore_ascii_case(scheme).then_some(rest)
-    })
 }
 
 #[cfg(test)]

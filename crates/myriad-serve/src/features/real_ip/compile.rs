@@ -1,4 +1,4 @@
-//! `set_real_ip_from` and what goes with it.
+//! Who is believed, made of the settings.
 
 use std::net::ToSocketAddrs;
 
@@ -8,7 +8,7 @@ use myriad_conf::{Diagnostic, Text};
 use myriad_exchange::runtime::{Network, PlaceFeatures, RealIp, SettingsCompiler};
 
 /// Keeps who is believed, where somebody is.
-pub(super) fn compile(
+pub(crate) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
     features: &mut PlaceFeatures,

@@ -1,13 +1,29 @@
-//! The piece of a whole that a request asks for (`slice`).
+//! `$slice_range`: the piece of a whole that a request asks for.
 
 use myriad_http::Known;
 
-use super::{Request, Slice};
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::{Request, Slice};
+use myriad_exchange::runtime::Reads;
+use myriad_exchange::runtime::Value::Made;
+
+/// The range of the piece; no value where the place does not slice.
+pub const VARIABLES: &[Row] = &[Row::new(
+    "slice",
+    "slice_range",
+    &[Reads::Slice],
+    Made(|request, out| {
+        current_slice(request).is_some_and(|slice| {
+            slice.write(out);
+            true
+        })
+    }),
+)];
 
 /// The piece to be asked for: the one that the client's range begins in. None where the place does not slice.
 ///
 /// From the first time this is read the exchange slices.
-pub fn current_slice(request: &Request) -> Option<Slice> {
+pub(super) fn current_slice(request: &Request) -> Option<Slice> {
     if let Some(slice) = request.cache.slice.get() {
         return Some(slice);
     }
@@ -41,6 +57,8 @@ fn begins(value: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use myriad_serve::testing::variables::{Case, lacks, shows};
+
     use super::*;
 
     #[test]
@@ -52,5 +70,13 @@ mod tests {
         {
             assert_eq!(begins(value), None, "{}", value.escape_ascii());
         }
+    }
+
+    #[test]
+    fn a_piece_is_named_where_a_place_slices() {
+        lacks(&mut Case::default().begin(), &["slice_range"]);
+        let mut exchange =
+            Case { server: "slice 10;", fields: &[("Range", "bytes=25-")], ..Case::default() }.begin();
+        shows(&mut exchange, &[("slice_range", "bytes=20-29")]);
     }
 }

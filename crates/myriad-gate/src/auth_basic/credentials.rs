@@ -2,17 +2,17 @@
 
 use myriad_http::Known;
 
-use super::Request;
+use myriad_exchange::exchange::Request;
 
 /// User name and password, as sent: nothing has checked them.
-pub struct Credentials {
+pub(super) struct Credentials {
     decoded: Vec<u8>,
     colon: usize,
 }
 
 impl Credentials {
     /// The credentials of a request; none where it has none that can be read.
-    pub fn of(request: &Request) -> Option<Self> {
+    pub(super) fn of(request: &Request) -> Option<Self> {
         let value = request.received.head.known(Known::Authorization)?;
         let (scheme, encoded) = value.split_at_checked(6)?;
         if !scheme.eq_ignore_ascii_case(b"basic ") {
@@ -25,12 +25,12 @@ impl Credentials {
     }
 
     /// The user's name.
-    pub fn user(&self) -> &[u8] {
+    pub(super) fn user(&self) -> &[u8] {
         &self.decoded[..self.colon]
     }
 
     /// The password.
-    pub fn password(&self) -> &[u8] {
+    pub(super) fn password(&self) -> &[u8] {
         &self.decoded[self.colon + 1..]
     }
 }

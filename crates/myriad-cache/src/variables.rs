@@ -3,12 +3,14 @@
 use myriad_conf::registry::Status;
 use myriad_page::{Condition, conditions};
 
-use super::write::{Row, show};
-use crate::exchange::Request;
-use crate::runtime::Reads::Cache;
-use crate::runtime::Value::{Made, Ready};
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::write::show;
+use myriad_exchange::runtime::Reads::Cache;
+use myriad_exchange::runtime::Value::{Made, Ready};
 
-pub(super) const ROWS: &[Row] = &[
+/// What the cache did, and what it had.
+pub const VARIABLES: &[Row] = &[
     Row::new(
         "upstream",
         "upstream_cache_status",
@@ -51,4 +53,24 @@ fn confirmable(request: &Request, wanted: Condition, out: &mut Vec<u8>) -> bool 
         out.extend_from_slice(&value);
         true
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use myriad_policy::CacheStatus;
+    use myriad_serve::testing::variables::{Case, lacks, shows};
+
+    #[test]
+    fn the_cache_shows_what_it_did() {
+        let mut exchange = Case::default().begin();
+        lacks(&mut exchange, &["upstream_cache_status", "upstream_cache_key", "upstream_cache_age"]);
+        lacks(&mut exchange, &["upstream_cache_etag", "upstream_cache_last_modified"]);
+        let cache = &mut exchange.request.cache;
+        (cache.shown.status, cache.shown.age_s) = (Some(CacheStatus::Hit), Some(7));
+        cache.key.extend_from_slice(b"a/b");
+        shows(
+            &mut exchange,
+            &[("upstream_cache_status", "HIT"), ("upstream_cache_key", "a/b"), ("upstream_cache_age", "7")],
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! `stub_status`: a few counts, in nginx's words.
+//! The directive, and what it answers.
 
 use bytes::Bytes;
 use myriad_conf::registry::{Contexts, Directive, Set, between};
@@ -8,13 +8,10 @@ use myriad_net::ResponseBody;
 use myriad_exchange::exchange::Answer;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Handler};
-use myriad_exchange::feature::{Feature, PlannedHandler, planned};
+use myriad_exchange::feature::{PlannedHandler, planned};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// The feature, for the list of them.
-pub const FEATURE: Feature = Feature::new("stub_status", ROWS);
-
-static ROWS: &[Directive] = &[Directive::new(
+pub(super) static ROWS: &[Directive] = &[Directive::new(
     "stub_status",
     Contexts::SERVER.or(Contexts::LOCATION),
     // What older versions of nginx wanted after the word does not count.

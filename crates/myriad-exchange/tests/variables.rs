@@ -1,58 +1,34 @@
-use std::cell::RefCell;
-use std::collections::HashSet;
-use std::rc::Rc;
+//! What the variables of the core show: they need a compiled site.
 
 use bytes::Bytes;
-use myriad_conf::registry::Status;
-use myriad_encode::Coding;
+use myriad_http::Version;
 use myriad_http::proxy_protocol::{self, Preface};
-use myriad_http::{Fields, ResponseHead, Version};
 use myriad_net::{TlsFacts, TlsOffer};
-use myriad_policy::CacheStatus;
 use myriad_script::{Builtin, Catalogue, Role};
 use rustls::pki_types::CertificateDer;
 use rustls::{CipherSuite, NamedGroup, SignatureScheme};
 
-use super::testing::{Case, lacks, shown, shows};
-use myriad_exchange::exchange::variables::rows::rows;
-use myriad_exchange::exchange::variables::{VariableNames, documented};
-use myriad_exchange::exchange::{Gathered, LimitStatus};
-
+use myriad_exchange::exchange::Gathered;
+use myriad_exchange::exchange::variables::{ROWS, VariableNames};
 use myriad_exchange::runtime::{FieldRead, Reads};
+use myriad_serve::testing::variables::{Case, lacks, shown, shows};
+use myriad_serve::variables;
 
 #[test]
-fn no_name_has_two_rows() {
-    let mut seen = HashSet::new();
-    let twice: Vec<_> = documented().into_iter().filter(|known| !seen.insert(known.name)).collect();
-    assert_eq!(twice, []);
-}
-
-#[test]
-fn every_row_is_read_by_a_test_of_this_file() {
-    let source = include_str!("shown.rs");
+fn every_row_of_the_core_is_read_by_a_test_of_this_file() {
+    let source = include_str!("variables.rs");
     let is_read = |name: &str| {
         let ends = if name.ends_with('_') { "" } else { "\"" };
         source.contains(&format!("\"{name}{ends}"))
     };
-    let unread: Vec<_> = rows().map(|row| row.name).filter(|name| !is_read(name)).collect();
+    let unread: Vec<_> =
+        ROWS.iter().copied().flatten().map(|row| row.name).filter(|name| !is_read(name)).collect();
     assert_eq!(unread, [""; 0]);
 }
 
 #[test]
-fn what_nginx_has_and_the_server_has_not_is_refused_with_a_reason() {
-    let mut names = VariableNames::default();
-    for known in documented() {
-        let Status::Refused(reason) = known.status else { continue };
-        assert_eq!(names.builtin(known.name), None, "${}", known.name);
-        assert_eq!(names.refusal(known.name), Some(reason), "${}", known.name);
-    }
-    assert_eq!(names.refusal("host"), None);
-    assert_eq!(names.refusal("nothing"), None);
-}
-
-#[test]
 fn a_name_of_its_own_comes_before_a_prefix_and_aliases_have_rows_of_their_own() {
-    let mut names = VariableNames::default();
+    let mut names = VariableNames::new(variables());
     let role = |names: &mut VariableNames, name: &str| names.builtin(name).map(|(_, role)| role);
     assert_eq!(role(&mut names, "http2"), Some(Role::Fixed));
     assert_eq!(role(&mut names, "http_user_agent"), Some(Role::Shadowable));
@@ -66,7 +42,7 @@ fn a_name_of_its_own_comes_before_a_prefix_and_aliases_have_rows_of_their_own() 
 
 #[test]
 fn a_variable_is_collected_once_for_each_rest_of_its_name() {
-    let mut names = VariableNames::default();
+    let mut names = VariableNames::new(variables());
     let ids =
         ["arg_a", "uri", "arg_b", "arg_a", "uri", "http_x_y"].map(|name| names.builtin(name).unwrap().0);
     assert_eq!(ids, [0, 1, 2, 0, 1, 3].map(Builtin));
@@ -77,7 +53,7 @@ fn a_variable_is_collected_once_for_each_rest_of_its_name() {
 
 #[test]
 fn fields_and_cookies_are_known_by_what_the_name_says() {
-    let mut names = VariableNames::default();
+    let mut names = VariableNames::new(variables());
     let mut of = |name: &str| {
         let (id, _) = names.builtin(name).unwrap();
         let variable = names.variable(id);
@@ -150,7 +126,9 @@ fn versions_name_themselves() {
 #[test]
 fn set_changes_arguments_and_rate() {
     let mut exchange = Case { line: ("GET", "/?a=1", Version::Http11), ..Case::default() }.begin();
-    let assign = |name: &str| rows().find(|row| row.name == name).and_then(|row| row.assign).unwrap();
+    let assign = |name: &str| {
+        ROWS.iter().copied().flatten().find(|row| row.name == name).and_then(|row| row.assign).unwrap()
+    };
     assign("args")(&mut exchange.request, b"b=2");
     assign("limit_rate")(&mut exchange.request, b"4k");
     shows(&mut exchange, &[("args", "b=2"), ("arg_b", "2"), ("limit_rate", "4096")]);
@@ -187,22 +165,6 @@ fn fields_are_borrowed_and_joined_where_there_are_several() {
 }
 
 #[test]
-fn the_user_is_the_one_of_basic_credentials() {
-    let fields = [("Authorization", "Basic dXNlcjpwYXNz")];
-    shows(&mut Case { fields: &fields, ..Case::default() }.begin(), &[("remote_user", "user")]);
-    lacks(&mut Case::default().begin(), &["remote_user"]);
-}
-
-#[test]
-fn forwarded_addresses_end_with_the_client_s() {
-    let chain = |fields: &[(&str, &str)]| {
-        shown(&mut Case { fields, ..Case::default() }.begin(), "proxy_add_x_forwarded_for").unwrap()
-    };
-    assert_eq!(chain(&[]), "127.0.0.1");
-    assert_eq!(chain(&[("X-Forwarded-For", "10.0.0.1")]), "10.0.0.1, 127.0.0.1");
-}
-
-#[test]
 fn a_body_shows_its_length_and_what_lies_in_memory() {
     let mut exchange = Case { fields: &[("Content-Length", "5")], ..Case::default() }.begin();
     shows(&mut exchange, &[("content_length", "5")]);
@@ -235,8 +197,6 @@ fn a_connection_shows_both_ends() {
             ("remote_addr", "127.0.0.1"),
             ("binary_remote_addr", "\u{7f}\0\0\u{1}"),
             ("remote_port", "0"),
-            ("realip_remote_addr", "127.0.0.1"),
-            ("realip_remote_port", "0"),
             ("server_addr", "127.0.0.1"),
             ("server_port", "8080"),
             ("connection", "0"),
@@ -244,10 +204,7 @@ fn a_connection_shows_both_ends() {
         ],
     );
     exchange.request.received.real = Some("10.0.0.1:0".parse().unwrap());
-    shows(
-        &mut exchange,
-        &[("remote_addr", "10.0.0.1"), ("remote_port", ""), ("realip_remote_addr", "127.0.0.1")],
-    );
+    shows(&mut exchange, &[("remote_addr", "10.0.0.1"), ("remote_port", "")]);
     exchange.request.received.real = Some("[::1]:9".parse().unwrap());
     shows(&mut exchange, &[("remote_addr", "::1"), ("remote_port", "9")]);
 }
@@ -292,13 +249,6 @@ fn times_are_those_of_the_request_s_end() {
     exchange.request.outcome.finished_ms = 0;
     shows(&mut exchange, &[("msec", "1795219200.123"), ("request_time", "0.000")]);
     assert!(shown(&mut exchange, "connection_time").unwrap().contains('.'));
-}
-
-#[test]
-fn dates_are_written_as_pages_write_them() {
-    let mut exchange = Case::default().begin();
-    assert!(shown(&mut exchange, "date_gmt").unwrap().ends_with(" GMT"));
-    assert!(shown(&mut exchange, "date_local").unwrap().contains("day, "));
 }
 
 #[test]
@@ -356,63 +306,10 @@ fn fields_that_were_sent_are_shown_and_those_of_the_connection_made_up() {
 }
 
 #[test]
-fn a_coding_shows_how_much_it_has_saved() {
-    let mut exchange = Case::default().begin();
-    let names = ["gzip_ratio", "brotli_ratio", "zstd_ratio"];
-    lacks(&mut exchange, &names);
-    for (name, coding) in names.into_iter().zip([Coding::Gzip, Coding::Brotli, Coding::Zstd]) {
-        let outcome = &mut exchange.request.outcome;
-        (outcome.answered.coding, outcome.answered.uncompressed, outcome.sent.body_bytes) =
-            (coding, 2125, 1000);
-        shows(&mut exchange, &[(name, "2.13")]);
-    }
-    lacks(&mut exchange, &["gzip_ratio"]);
-}
-
-#[test]
-fn a_piece_is_named_where_a_place_slices() {
-    lacks(&mut Case::default().begin(), &["slice_range"]);
-    let mut exchange =
-        Case { server: "slice 10;", fields: &[("Range", "bytes=25-")], ..Case::default() }.begin();
-    shows(&mut exchange, &[("slice_range", "bytes=20-29")]);
-}
-
-#[test]
 fn the_server_tells_of_itself() {
     let mut exchange = Case::default().begin();
-    shows(
-        &mut exchange,
-        &[
-            ("nginx_version", "1.31.4"),
-            ("pid", &std::process::id().to_string()),
-            ("connections_active", "0"),
-            ("connections_reading", "0"),
-            ("connections_writing", "0"),
-            ("connections_waiting", "0"),
-        ],
-    );
+    shows(&mut exchange, &[("nginx_version", "1.31.4"), ("pid", &std::process::id().to_string())]);
     assert!(!shown(&mut exchange, "hostname").unwrap().is_empty());
-}
-
-#[test]
-fn checks_show_what_they_came_to() {
-    let mut exchange = Case::default().begin();
-    lacks(&mut exchange, &["limit_req_status", "limit_conn_status"]);
-    let visit = exchange.request.visit();
-    visit.requests.set(Some(LimitStatus::Passed));
-    visit.connections.set(Some(LimitStatus::Rejected));
-    shows(&mut exchange, &[("limit_req_status", "PASSED"), ("limit_conn_status", "REJECTED")]);
-}
-
-#[test]
-fn a_referer_is_invalid_where_the_place_does_not_name_it() {
-    let invalid = |server: &str, referer: &str| {
-        let fields = [("Referer", referer)];
-        shown(&mut Case { server, fields: &fields, ..Case::default() }.begin(), "invalid_referer")
-    };
-    assert_eq!(invalid("", "http://b.example/").as_deref(), Some(""));
-    assert_eq!(invalid("valid_referers b.example;", "http://b.example/").as_deref(), Some(""));
-    assert_eq!(invalid("valid_referers b.example;", "http://c.example/").as_deref(), Some("1"));
 }
 
 #[test]
@@ -471,7 +368,7 @@ fn a_hello_shows_what_it_offered() {
 
 #[test]
 fn a_client_s_certificate_is_shown() {
-    let pem = include_str!("../../../myriad-x509/src/tests/leaf.pem");
+    let pem = include_str!("../../myriad-x509/src/tests/leaf.pem");
     let der = myriad_x509::pem::certificates(pem.as_bytes()).next().unwrap().unwrap();
     let facts = TlsFacts { certificates: vec![CertificateDer::from(der)], ..TlsFacts::imagined() };
     let mut exchange = Case { tls: Some(facts), ..Case::default() }.begin();
@@ -495,103 +392,4 @@ fn a_client_s_certificate_is_shown() {
     let remain: u32 = shown(&mut exchange, "ssl_client_v_remain").unwrap().parse().unwrap();
     assert!(remain > 0);
     assert!(shown(&mut exchange, "ssl_client_verify").unwrap().starts_with("FAILED:"));
-}
-
-#[test]
-fn fastcgi_splits_the_uri() {
-    let server = "fastcgi_pass 127.0.0.1:9; fastcgi_index index.php;
-                  fastcgi_split_path_info ^(.+\\.php)(/.+)$;";
-    let place = format!("location / {{ {server} }}");
-    let names_of = |target: &str| {
-        let line = ("GET", target, Version::Http11);
-        let mut exchange = Case { line, server: &place, ..Case::default() }.begin();
-        let places = &exchange.request.site.runtime.places;
-        let location = places.iter().position(|place| place.handler.origin().is_some()).unwrap();
-        exchange.request.route.place = location as u32;
-        ["fastcgi_script_name", "fastcgi_path_info"].map(|name| shown(&mut exchange, name).unwrap())
-    };
-    assert_eq!(names_of("/a.php/b"), ["/a.php", "/b"]);
-    assert_eq!(names_of("/a/"), ["/a/index.php", ""]);
-    assert_eq!(names_of("/a"), ["/a", ""]);
-    shows(&mut Case::default().begin(), &[("fastcgi_script_name", "/"), ("fastcgi_path_info", "")]);
-}
-
-#[test]
-fn the_url_of_proxy_pass_is_shown_in_parts() {
-    let server = "location / { proxy_pass http://127.0.0.1:81/base/; }";
-    let line = ("GET", "/a?b", Version::Http11);
-    let mut exchange = Case { line, server, ..Case::default() }.begin();
-    lacks(&mut exchange, &["proxy_host", "proxy_port", "proxy_internal_uri", "proxy_internal_scheme"]);
-    let places = &exchange.request.site.runtime.places;
-    let location = places.iter().position(|place| place.handler.origin().is_some()).unwrap();
-    exchange.request.route.place = location as u32;
-    shows(
-        &mut exchange,
-        &[
-            ("proxy_host", "127.0.0.1:81"),
-            ("proxy_port", "81"),
-            ("proxy_internal_uri", "/base/a?b"),
-            ("proxy_internal_scheme", "http"),
-        ],
-    );
-}
-
-#[test]
-fn tries_of_an_origin_are_listed() {
-    let mut exchange = Case::default().begin();
-    let names = ["upstream_addr", "upstream_status", "upstream_response_time"];
-    lacks(&mut exchange, &names);
-    let origin = exchange.request.origin_mut();
-    origin.attempts.unresolved("php");
-    origin.attempts.unresolved("other");
-    shows(
-        &mut exchange,
-        &[
-            ("upstream_addr", "php : other"),
-            ("upstream_status", "502 : 502"),
-            ("upstream_connect_time", "- : -"),
-            ("upstream_header_time", "- : -"),
-            ("upstream_response_length", "0 : 0"),
-            ("upstream_bytes_sent", "0 : 0"),
-            ("upstream_bytes_received", "0 : 0"),
-        ],
-    );
-    assert!(shown(&mut exchange, "upstream_response_time").unwrap().contains(" : "));
-}
-
-#[test]
-fn the_head_of_an_origin_is_shown() {
-    let mut exchange = Case::default().begin();
-    lacks(&mut exchange, &["upstream_http_x_a", "upstream_cookie_a", "upstream_trailer_x_a"]);
-    let lines =
-        [("X-A", "1"), ("X-B", "2"), ("X-B", "3"), ("Set-Cookie", "a=b; Path=/"), ("Set-Cookie", "C = d")];
-    let head = ResponseHead { fields: lines.into_iter().collect(), ..ResponseHead::default() };
-    let trailers: Fields = [("X-Sum", "7")].into_iter().collect();
-    let origin = exchange.request.origin_mut();
-    (origin.head, origin.trailers) = (Some(head), Some(Rc::new(RefCell::new(trailers))));
-    shows(
-        &mut exchange,
-        &[
-            ("upstream_http_x_a", "1"),
-            ("upstream_http_x_b", "2, 3"),
-            ("upstream_cookie_a", "b"),
-            ("upstream_cookie_c", "d"),
-            ("upstream_trailer_x_sum", "7"),
-        ],
-    );
-    lacks(&mut exchange, &["upstream_http_x_c", "upstream_cookie_b", "upstream_trailer_x_a"]);
-}
-
-#[test]
-fn the_cache_shows_what_it_did() {
-    let mut exchange = Case::default().begin();
-    lacks(&mut exchange, &["upstream_cache_status", "upstream_cache_key", "upstream_cache_age"]);
-    lacks(&mut exchange, &["upstream_cache_etag", "upstream_cache_last_modified"]);
-    let cache = &mut exchange.request.cache;
-    (cache.shown.status, cache.shown.age_s) = (Some(CacheStatus::Hit), Some(7));
-    cache.key.extend_from_slice(b"a/b");
-    shows(
-        &mut exchange,
-        &[("upstream_cache_status", "HIT"), ("upstream_cache_key", "a/b"), ("upstream_cache_age", "7")],
-    );
 }

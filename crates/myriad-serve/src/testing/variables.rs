@@ -1,4 +1,5 @@
-//! A request at a site, for tests of what its variables show.
+//! A request at a site, for tests of what its variables show. A test of a row stands beside it and uses this; one of this crate
+//! (`tests/variables.rs`) fails for a row that no such test reads.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -6,18 +7,20 @@ use std::rc::Rc;
 
 use myriad_http::{RequestHead, Version};
 use myriad_net::{Connection, RequestBody, TlsFacts};
-use myriad_script::Catalogue;
 
+use super::{compiled, generation};
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::worker::Generation;
-use myriad_serve::testing::{compiled, generation};
 
 /// A request: its line, its fields, the directives of its server, and how it came.
-pub(super) struct Case<'a> {
+pub struct Case<'a> {
+    /// Method, target, version.
     pub line: (&'a str, &'a str, Version),
+    /// Its fields.
     pub fields: &'a [(&'a str, &'a str)],
+    /// The directives of its server.
     pub server: &'a str,
+    /// What its handshake came to.
     pub tls: Option<TlsFacts>,
 }
 
@@ -29,7 +32,7 @@ impl Default for Case<'_> {
 
 impl Case<'_> {
     /// The request where its server's settings hold, before any phase has run.
-    pub(super) fn begin(self) -> Box<Exchange> {
+    pub fn begin(self) -> Box<Exchange> {
         let (method, target, version) = self.line;
         let fields = self.fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         let mut head = RequestHead::from_parts(method.as_bytes(), target.as_bytes(), version, fields);
@@ -53,10 +56,8 @@ fn site(server: &str) -> Rc<Generation> {
 }
 
 /// What a variable shows; none where it does not exist for the request. What lies ready must be what is written too.
-pub(super) fn shown(exchange: &mut Exchange, name: &str) -> Option<String> {
-    let mut names = VariableNames::default();
-    let (id, _) = names.builtin(name).unwrap_or_else(|| panic!("${name} is no variable"));
-    let variable = names.variable(id);
+pub fn shown(exchange: &mut Exchange, name: &str) -> Option<String> {
+    let variable = crate::variables().named(name).unwrap_or_else(|| panic!("${name} is no variable"));
     let Exchange { request, frame } = exchange;
     let mut out = b"before".to_vec();
     let there = variable.append(request, frame, &mut out).unwrap();
@@ -68,14 +69,14 @@ pub(super) fn shown(exchange: &mut Exchange, name: &str) -> Option<String> {
 }
 
 /// Asserts what variables show.
-pub(super) fn shows(exchange: &mut Exchange, expected: &[(&str, &str)]) {
+pub fn shows(exchange: &mut Exchange, expected: &[(&str, &str)]) {
     for (name, value) in expected {
         assert_eq!(shown(exchange, name).as_deref(), Some(*value), "${name}");
     }
 }
 
 /// Asserts that variables do not exist for the request.
-pub(super) fn lacks(exchange: &mut Exchange, names: &[&str]) {
+pub fn lacks(exchange: &mut Exchange, names: &[&str]) {
     for name in names {
         assert_eq!(shown(exchange, name), None, "${name}");
     }

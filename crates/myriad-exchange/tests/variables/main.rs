@@ -1,4 +1,0 @@
-//! What variables show: they need a compiled site.
-
-mod shown;
-mod testing;

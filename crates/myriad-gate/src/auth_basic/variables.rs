@@ -1,0 +1,29 @@
+//! `$remote_user`.
+
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::runtime::Reads::User;
+use myriad_exchange::runtime::Value::Made;
+
+use super::credentials::Credentials;
+
+/// The user of `Authorization: Basic`, as the access log shows it; nothing has checked it.
+pub(super) const VARIABLES: &[Row] = &[Row::new("core", "remote_user", &[User], Made(remote_user))];
+
+fn remote_user(request: &Request, out: &mut Vec<u8>) -> bool {
+    let Some(credentials) = Credentials::of(request) else { return false };
+    out.extend_from_slice(credentials.user());
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use myriad_serve::testing::variables::{Case, lacks, shows};
+
+    #[test]
+    fn the_user_is_the_one_of_basic_credentials() {
+        let fields = [("Authorization", "Basic dXNlcjpwYXNz")];
+        shows(&mut Case { fields: &fields, ..Case::default() }.begin(), &[("remote_user", "user")]);
+        lacks(&mut Case::default().begin(), &["remote_user"]);
+    }
+}

@@ -1,0 +1,27 @@
+//! `$limit_req_status`.
+
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::runtime::Reads::Access;
+use myriad_exchange::runtime::Value::Ready;
+
+/// What the check came to; no value where it was not asked.
+pub(super) const VARIABLES: &[Row] = &[Row::new(
+    "limit_req",
+    "limit_req_status",
+    &[Access],
+    Ready(|request| request.outcome.visit.as_ref()?.requests.get().map(|status| status.as_str().as_bytes())),
+)];
+
+#[cfg(test)]
+mod tests {
+    use myriad_exchange::exchange::LimitStatus;
+    use myriad_serve::testing::variables::{Case, lacks, shows};
+
+    #[test]
+    fn the_check_shows_what_it_came_to() {
+        let mut exchange = Case::default().begin();
+        lacks(&mut exchange, &["limit_req_status"]);
+        exchange.request.visit().requests.set(Some(LimitStatus::Passed));
+        shows(&mut exchange, &[("limit_req_status", "PASSED")]);
+    }
+}

@@ -1,0 +1,10 @@
+//! The scheme of a URL.
+
+/// What follows the scheme of an `http` or `https` URL, beginning with its authority.
+pub fn behind_scheme(url: &[u8]) -> Option<&[u8]> {
+    let schemes: [&[u8]; 2] = [b"http://", b"https://"];
+    schemes.into_iter().find_map(|scheme| {
+        let (begin, rest) = url.split_at_checked(scheme.len())?;
+        begin.eq_ignore_ascii_case(scheme).then_some(rest)
+    })
+}

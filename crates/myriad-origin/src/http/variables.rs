@@ -1,0 +1,99 @@
+//! `$proxy_*`: the URL of `proxy_pass`, the chain of addresses.
+
+use myriad_conf::registry::Status;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::write::{address, join};
+use myriad_exchange::runtime::PassUrl;
+use myriad_exchange::runtime::Reads::{Connection, RequestLine, Uri};
+use myriad_exchange::runtime::Value::Made;
+
+use super::place::HttpPlace;
+use super::uri;
+
+/// The parts of the URL that the origin is asked for, where HTTP is spoken; the chain of addresses everywhere.
+pub(super) const VARIABLES: &[Row] = &[
+    Row::new("proxy", "proxy_add_x_forwarded_for", &[Connection], Made(forwarded_for)),
+    Row::new(
+        "proxy",
+        "proxy_host",
+        &[RequestLine],
+        Made(|request, out| of_url(request, |_, url| out.extend_from_slice(url.proxy_host().as_bytes()))),
+    ),
+    Row::new(
+        "proxy",
+        "proxy_port",
+        &[RequestLine],
+        Made(|request, out| of_url(request, |_, url| out.extend_from_slice(url.proxy_port().as_bytes()))),
+    ),
+    // The URI that the origin is asked for, of the default key.
+    Row::new(
+        "proxy",
+        "proxy_internal_uri",
+        &[Uri, RequestLine],
+        Made(|request, out| of_url(request, |place, _| uri::write_uri(request, place, out))),
+    )
+    .fares(Status::Own),
+    // The scheme that the origin is asked by, of the default key too.
+    Row::new(
+        "proxy",
+        "proxy_internal_scheme",
+        &[RequestLine],
+        Made(|request, out| of_url(request, |_, url| out.extend_from_slice(url.scheme().as_bytes()))),
+    )
+    .fares(Status::Own),
+];
+
+/// Writes of the URL that is asked for; false where there is none.
+fn of_url(request: &Request, write: impl FnOnce(&HttpPlace, &PassUrl)) -> bool {
+    let place = request.place().handler.origin().and_then(|origin| origin.spoken::<HttpPlace>());
+    let Some((place, url)) = place.and_then(|place| Some((place, uri::url(request, place)?))) else {
+        return false;
+    };
+    write(place, url);
+    true
+}
+
+fn forwarded_for(request: &Request, out: &mut Vec<u8>) -> bool {
+    let before = out.len();
+    join(request.received.head.fields().get_all(b"X-Forwarded-For"), b", ", out);
+    if out.len() > before {
+        out.extend_from_slice(b", ");
+    }
+    address(out, request.client())
+}
+
+#[cfg(test)]
+mod tests {
+    use myriad_http::Version;
+    use myriad_serve::testing::variables::{Case, lacks, shown, shows};
+
+    #[test]
+    fn forwarded_addresses_end_with_the_client_s() {
+        let chain = |fields: &[(&str, &str)]| {
+            shown(&mut Case { fields, ..Case::default() }.begin(), "proxy_add_x_forwarded_for").unwrap()
+        };
+        assert_eq!(chain(&[]), "127.0.0.1");
+        assert_eq!(chain(&[("X-Forwarded-For", "10.0.0.1")]), "10.0.0.1, 127.0.0.1");
+    }
+
+    #[test]
+    fn the_url_of_proxy_pass_is_shown_in_parts() {
+        let server = "location / { proxy_pass http://127.0.0.1:81/base/; }";
+        let line = ("GET", "/a?b", Version::Http11);
+        let mut exchange = Case { line, server, ..Case::default() }.begin();
+        lacks(&mut exchange, &["proxy_host", "proxy_port", "proxy_internal_uri", "proxy_internal_scheme"]);
+        let places = &exchange.request.site.runtime.places;
+        let location = places.iter().position(|place| place.handler.origin().is_some()).unwrap();
+        exchange.request.route.place = location as u32;
+        shows(
+            &mut exchange,
+            &[
+                ("proxy_host", "127.0.0.1:81"),
+                ("proxy_port", "81"),
+                ("proxy_internal_uri", "/base/a?b"),
+                ("proxy_internal_scheme", "http"),
+            ],
+        );
+    }
+}

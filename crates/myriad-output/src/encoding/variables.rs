@@ -1,0 +1,53 @@
+//! `$gzip_ratio` and its like.
+
+use myriad_encode::Coding;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::write::show;
+use myriad_exchange::runtime::Reads::Answer;
+use myriad_exchange::runtime::Value::Made;
+
+/// How many times smaller an answer has become.
+pub const VARIABLES: &[Row] = &[
+    Row::new("brotli", "brotli_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Brotli, out))),
+    Row::new("gzip", "gzip_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Gzip, out))),
+    Row::new("zstd", "zstd_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Zstd, out))),
+];
+
+/// How many times smaller a body has become by that coding.
+fn ratio(request: &Request, coding: Coding, out: &mut Vec<u8>) -> bool {
+    if request.outcome.answered.coding != coding {
+        return false;
+    }
+    let (whole, sent) = match &request.outcome.answered.tally {
+        Some(tally) => (tally.taken.get(), tally.given.get()),
+        None => (request.outcome.answered.uncompressed, request.outcome.sent.body_bytes),
+    };
+    if whole == 0 || sent == 0 {
+        return false;
+    }
+    // Rounded as nginx does: 2.125 is 2.13.
+    let hundredths = (whole.saturating_mul(1000) / sent + 5) / 10;
+    show(out, format_args!("{}.{:02}", hundredths / 100, hundredths % 100))
+}
+
+#[cfg(test)]
+mod tests {
+    use myriad_serve::testing::variables::{Case, lacks, shows};
+
+    use super::*;
+
+    #[test]
+    fn a_coding_shows_how_much_it_has_saved() {
+        let mut exchange = Case::default().begin();
+        let names = ["gzip_ratio", "brotli_ratio", "zstd_ratio"];
+        lacks(&mut exchange, &names);
+        for (name, coding) in names.into_iter().zip([Coding::Gzip, Coding::Brotli, Coding::Zstd]) {
+            let outcome = &mut exchange.request.outcome;
+            (outcome.answered.coding, outcome.answered.uncompressed, outcome.sent.body_bytes) =
+                (coding, 2125, 1000);
+            shows(&mut exchange, &[(name, "2.13")]);
+        }
+        lacks(&mut exchange, &["gzip_ratio"]);
+    }
+}

@@ -1,0 +1,42 @@
+//! `$date_local` and `$date_gmt`.
+
+use myriad_calendar::{Offset, write_time};
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::runtime::Reads::Moment;
+use myriad_exchange::runtime::Value::Dated;
+use myriad_log::local_time;
+
+/// The time as pages write it, in the format of their `config timefmt`.
+pub const VARIABLES: &[Row] = &[
+    Row::new("ssi", "date_local", &[Moment], Dated(write_local)),
+    Row::new("ssi", "date_gmt", &[Moment], Dated(write_gmt)),
+];
+
+/// The time now of the server's zone.
+fn write_local(format: &[u8], out: &mut Vec<u8>) {
+    let now_s = myriad_net::clock::now_ms() / 1000;
+    let offset_minutes = local_time::offset_minutes(now_s);
+    let sign = if offset_minutes < 0 { '-' } else { '+' };
+    let name = match offset_minutes.unsigned_abs() {
+        0 => "UTC".to_owned(),
+        minutes => format!("{sign}{:02}{:02}", minutes / 60, minutes % 60),
+    };
+    write_time(format, now_s, Offset { minutes: offset_minutes, name: &name }, out);
+}
+
+/// The time now of Greenwich.
+fn write_gmt(format: &[u8], out: &mut Vec<u8>) {
+    write_time(format, myriad_net::clock::now_ms() / 1000, Offset { minutes: 0, name: "GMT" }, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use myriad_serve::testing::variables::{Case, shown};
+
+    #[test]
+    fn dates_are_written_as_pages_write_them() {
+        let mut exchange = Case::default().begin();
+        assert!(shown(&mut exchange, "date_gmt").unwrap().ends_with(" GMT"));
+        assert!(shown(&mut exchange, "date_local").unwrap().contains("day, "));
+    }
+}

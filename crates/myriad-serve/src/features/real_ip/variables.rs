@@ -1,0 +1,39 @@
+//! `$realip_*`: who has connected, whatever address a proxy tells.
+
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::write::{address, show};
+use myriad_exchange::runtime::Reads::Connection;
+use myriad_exchange::runtime::Value::Made;
+use myriad_net::Peer;
+
+/// The address and port of the connection's other end.
+pub(crate) const VARIABLES: &[Row] = &[
+    Row::new(
+        "realip",
+        "realip_remote_addr",
+        &[Connection],
+        Made(|request, out| address(out, request.received.connection.peer.ip())),
+    ),
+    Row::new(
+        "realip",
+        "realip_remote_port",
+        &[Connection],
+        Made(|request, out| match request.received.connection.peer {
+            Peer::Inet(peer) => show(out, peer.port()),
+            Peer::Unix => true,
+        }),
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::variables::{Case, shows};
+
+    #[test]
+    fn the_end_of_the_connection_stays_what_it_is_whoever_is_believed() {
+        let mut exchange = Case::default().begin();
+        shows(&mut exchange, &[("realip_remote_addr", "127.0.0.1"), ("realip_remote_port", "0")]);
+        exchange.request.received.real = Some("10.0.0.1:0".parse().unwrap());
+        shows(&mut exchange, &[("remote_addr", "10.0.0.1"), ("realip_remote_addr", "127.0.0.1")]);
+    }
+}

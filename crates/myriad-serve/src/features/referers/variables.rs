@@ -1,0 +1,52 @@
+//! `$invalid_referer`.
+
+use std::cell::RefCell;
+
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::runtime::Reads::FromField;
+use myriad_exchange::runtime::Value::Run;
+use myriad_http::Known;
+use myriad_script::{EvalError, Frame};
+
+use super::valid::Referers;
+
+/// `1` for a visitor who comes from elsewhere than `valid_referers` says, else empty.
+pub(crate) const VARIABLES: &[Row] = &[Row::new(
+    "referer",
+    "invalid_referer",
+    &[FromField(Known::Referer)],
+    Run(|request, _, out| {
+        if !referer_is_valid(request)? {
+            out.push(b'1');
+        }
+        Ok(true)
+    }),
+)];
+
+thread_local! {
+    /// A frame for what is matched beside the rules: nginx's regexes of referers set no captures.
+    static BESIDE: RefCell<Frame> = RefCell::new(Frame::new());
+}
+
+fn referer_is_valid(request: &Request) -> Result<bool, EvalError> {
+    let Some(referers) = request.place().features.get::<Referers>() else { return Ok(true) };
+    let sent = request.received.head.known(Known::Referer);
+    BESIDE.with_borrow_mut(|frame| referers.is_valid(sent, frame))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::variables::{Case, shown};
+
+    #[test]
+    fn a_referer_is_invalid_where_the_place_does_not_name_it() {
+        let invalid = |server: &str, referer: &str| {
+            let fields = [("Referer", referer)];
+            shown(&mut Case { server, fields: &fields, ..Case::default() }.begin(), "invalid_referer")
+        };
+        assert_eq!(invalid("", "http://b.example/").as_deref(), Some(""));
+        assert_eq!(invalid("valid_referers b.example;", "http://b.example/").as_deref(), Some(""));
+        assert_eq!(invalid("valid_referers b.example;", "http://c.example/").as_deref(), Some("1"));
+    }
+}
