@@ -13,6 +13,7 @@ use crate::upgrade;
 use myriad_exchange::answers::error_pages;
 use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::size::parse_digits;
 use myriad_exchange::exchange::{Carried, Exchange};
 use myriad_exchange::runtime::OriginPlace;
 use myriad_exchange::subrequest;
@@ -173,5 +174,5 @@ fn carried(fields: &Fields) -> Carried {
 
 /// The value of `Content-Length` (RFC 9110 section 8.6); none where it is no number.
 pub fn parse_length(value: &[u8]) -> Option<u64> {
-    std::str::from_utf8(value).ok()?.parse().ok()
+    parse_digits(value)
 }

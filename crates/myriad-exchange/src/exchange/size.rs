@@ -8,7 +8,14 @@ pub fn parse_size(text: &[u8]) -> Option<u64> {
         (b'g' | b'G', digits) => (digits, 1 << 30),
         _ => (text, 1),
     };
-    std::str::from_utf8(digits).ok()?.parse::<u64>().ok()?.checked_mul(unit)
+    parse_digits(digits)?.checked_mul(unit)
+}
+
+/// Reads a number of digits alone (RFC 9110 section 8.6), where `str::parse` would take a sign as well; none where it is no
+/// such number, or more than 64 bits.
+pub fn parse_digits(text: &[u8]) -> Option<u64> {
+    let digits = text.iter().all(u8::is_ascii_digit).then_some(text)?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -23,7 +30,7 @@ mod tests {
 
     #[test]
     fn what_is_no_size_or_too_large_is_none() {
-        for text in [&b""[..], b"k", b"1kk", b"-1", b" 1", b"17179869184g"] {
+        for text in [&b""[..], b"k", b"1kk", b"-1", b"+1", b" 1", b"17179869184g"] {
             assert_eq!(parse_size(text), None, "{}", text.escape_ascii());
         }
     }
