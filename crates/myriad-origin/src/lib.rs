@@ -18,6 +18,10 @@ pub mod read_ahead;
 pub mod respond;
 pub mod rewrite;
 mod scgi;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod tls;
 pub mod unbuffered;
 pub mod upgrade;
