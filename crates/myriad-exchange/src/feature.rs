@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 
+use myriad_conf::Diagnostic;
+use myriad_conf::model::HttpConf;
 use myriad_conf::registry::{Directive, ExamineHttp, ExamineLocation, Family, FamilyRow};
 use myriad_conf::settings::{FeatureHandler, Handler as HandlerConf, HandlerPlan, Settings};
 
@@ -17,13 +19,15 @@ pub struct Feature {
     pub variables: &'static [Row],
     /// Compiles its settings of a level, and keeps what comes of them.
     pub compile: fn(&mut dyn SettingsCompiler, &Settings, &mut PlaceFeatures),
+    /// Adds what it finds odd in a configuration that is sound.
+    pub warn: fn(&HttpConf, &mut Vec<Diagnostic>),
 }
 
 impl Feature {
     /// A feature with nothing to compile: what it brings is a handler, or asked for where it is used. Its directives stand in that
     /// section of the docs.
     pub const fn new(section: &'static str, rows: &'static [Directive]) -> Self {
-        Self { family: Family::new(section, rows), variables: &[], compile: |_, _, _| {} }
+        Self { family: Family::new(section, rows), variables: &[], compile: |_, _, _| {}, warn: |_, _| {} }
     }
 
     /// A feature with directives that every protocol of origins has, under its prefix.
@@ -42,6 +46,12 @@ impl Feature {
     #[must_use]
     pub const fn examining_http(self, examine: ExamineHttp) -> Self {
         Self { family: self.family.examining_http(examine), ..self }
+    }
+
+    /// A feature that warns of a sound configuration what is probably a mistake in it.
+    #[must_use]
+    pub const fn warning_by(self, warn: fn(&HttpConf, &mut Vec<Diagnostic>)) -> Self {
+        Self { warn, ..self }
     }
 
     /// A feature whose settings are compiled by that function.

@@ -24,7 +24,7 @@ pub mod testing;
 
 pub use compile::{address_name, check};
 pub use explain::{Question, explain};
-pub use features::{documented_variables, registry, variables};
+pub use features::{documented_variables, registry, variables, warnings};
 pub use myriad_control::admin::Administrator;
 pub use myriad_control::purge::{Outcome as PurgeOutcome, Refused as PurgeRefused};
 pub use myriad_exchange::counters::{Counters, Snapshot};

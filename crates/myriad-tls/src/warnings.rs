@@ -1,11 +1,10 @@
 //! Warnings about settings that work and are probably a mistake: certificates out of their time, words of `ssl_ciphers` that name
-//! nothing, `https_only` without https, `ssl_stapling` without a responder.
+//! nothing, `ssl_stapling` without a responder.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_calendar::format_http_date;
-use myriad_conf::model::{HttpConf, ServerConf};
 use myriad_conf::settings::TlsSettings;
 use myriad_conf::{Diagnostic, Model, Text};
 use myriad_x509::Certificate;
@@ -27,8 +26,7 @@ pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagno
         for server in &http.servers {
             let tls = &server.settings.tls;
             let found = out_of_time(tls, files, now_s).chain(unspoken(tls));
-            let found = found.chain(leads_nowhere(http, server)).chain(not_stapled(tls, files));
-            for warning in found {
+            for warning in found.chain(not_stapled(tls, files)) {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
                 }
@@ -77,21 +75,6 @@ fn unspoken(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
-/// `https_only on` without https: no listener speaks it, no `port=` names another, no proxy is trusted that could.
-fn leads_nowhere(http: &HttpConf, server: &ServerConf) -> Option<Diagnostic> {
-    let rules = server.settings.https_only.as_ref()?;
-    let speaks =
-        http.servers.iter().flat_map(|server| &server.listens).any(|listen| listen.ssl || listen.quic);
-    if speaks || rules.port.is_some() || !server.settings.real_ip.from.is_empty() {
-        return None;
-    }
-    let message = "\"https_only\" leads visitors of this server to https, and no \"listen\" says \"ssl\"";
-    Some(
-        Diagnostic::warning(rules.span, message)
-            .help("write listen 443 ssl; or, where a proxy ends TLS, set_real_ip_from for its address"),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,7 +88,7 @@ mod tests {
 
     #[test]
     fn sound_servers_are_not_mentioned() {
-        assert!(told(&Site::server("ssl_ciphers HIGH:!aNULL; https_only on;", &[])).is_empty());
+        assert!(told(&Site::server("ssl_ciphers HIGH:!aNULL;", &[])).is_empty());
         assert!(told(&Site::of("server { listen 80; }", &[])).is_empty());
     }
 
@@ -137,15 +120,6 @@ mod tests {
         let server = "server { listen 443 ssl; ssl_certificate c; ssl_certificate_key k; }";
         assert!(told_of(&format!("{words} {server}"))[0].contains("RC4 (broken)"));
         assert!(told_of(&format!("{words} server {{ listen 80; }}")).is_empty());
-    }
-
-    #[test]
-    fn https_that_nobody_speaks_leads_nowhere() {
-        let told_of = |http: &str| told(&Site::of(http, &[]));
-        let lost = told_of("server { listen 80; https_only on; }");
-        assert!(lost.len() == 1 && lost[0].contains("no \"listen\" says \"ssl\""), "{lost:?}");
-        assert!(told_of("server { listen 80; https_only on; set_real_ip_from 10.0.0.1; }").is_empty());
-        assert!(told_of("server { listen 80; https_only on port=8443; }").is_empty());
     }
 
     #[test]

@@ -124,6 +124,7 @@ impl Examined<'_> {
         let Self { origin, parsed, survey, hosts, tls_files } = self;
         let mut model = survey.into_model().map_err(|errors| Finding::of(&parsed, &errors))?;
         warn_of_what_has_no_effect(&mut model);
+        model.warnings.extend(myriad_serve::warnings(&model));
         model.warnings.extend(myriad_tls::tls_warnings(&model, origin.folder(), &tls_files));
         complete(&mut model, &origin.paths, &hosts);
         Ok(Configuration { parsed, model, hosts, tls_files })

@@ -204,8 +204,8 @@ fn host_address(host: &str, port: u16) -> Option<ListenAddress> {
     is_host_name(host).then(|| ListenAddress::Host(host.to_ascii_lowercase(), port))
 }
 
-/// Whether it may be looked up: letters, digits, `-`, `_` and dots, not all digits and dots.
-pub(super) fn is_host_name(host: &str) -> bool {
+/// Whether a name may be looked up: letters, digits, `-`, `_` and dots, not all digits and dots.
+pub fn is_host_name(host: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     !host.is_empty()
         && host.bytes().all(allowed)

@@ -1,20 +1,18 @@
 //! The families of directives that the language itself has.
 
 use super::{
-    acme, blocks, cache, client, content, control, encoding, family::Family, headers, http2, http3,
-    https_only, log, origin, origin_tls, process, realip, resolver, rewrite, server, shared_fetch, tls,
-    tuning, upstream,
+    acme, blocks, cache, client, content, control, encoding, family::Family, headers, http2, http3, log,
+    origin, origin_tls, process, resolver, rewrite, server, shared_fetch, tls, tuning, upstream,
 };
 
 /// The families whose rows are directives as they stand.
-pub(super) const FAMILIES: [Family; 21] = [
+pub(super) const FAMILIES: [Family; 19] = [
     Family::new("process", process::ROWS),
     Family::new("control", control::ROWS),
     Family::new("server", server::ROWS),
     Family::new("client", client::ROWS),
     Family::new("content", content::ROWS),
     Family::new("rewrite", rewrite::ROWS),
-    Family::new("realip", realip::ROWS),
     Family::new("headers", headers::ROWS),
     Family::new("log", log::ROWS),
     Family::new("encoding", encoding::ROWS),
@@ -27,7 +25,6 @@ pub(super) const FAMILIES: [Family; 21] = [
     Family::new("http2", http2::ROWS),
     Family::new("acme", acme::ROWS),
     Family::new("http3", http3::ROWS),
-    Family::new("https_only", https_only::ROWS),
     Family::new("tuning", tuning::ROWS),
 ];
 

@@ -14,14 +14,12 @@ mod features;
 mod headers;
 mod http2;
 mod http3;
-mod https_only;
 mod log;
 mod network;
 mod openssl;
 mod origin;
 mod origin_tls;
 mod protocol;
-mod realip;
 mod resolver;
 mod shared_fetch;
 mod syslog;
@@ -45,7 +43,6 @@ pub use features::FeatureSettings;
 pub use headers::{AddHeader, AddedFields, Expires, HeaderSettings, InheritFields};
 pub use http2::Http2Settings;
 pub use http3::Http3Settings;
-pub use https_only::HttpsOnly;
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
 pub use network::Network;
 pub use origin::{AcceleratorHeaders, Buffers, NextUpstream, OriginSettings, Parameter};
@@ -56,7 +53,6 @@ pub use syslog::{SyslogConf, SyslogServer};
 pub use tls::{CertificateCache, SessionCache, TlsSettings, VerifyClient};
 
 pub use protocol::{DefaultKey, Protocol, ProtocolFacts, Scheme};
-pub use realip::{RealIpFrom, RealIpSettings, RealIpSource};
 
 use std::sync::Arc;
 
@@ -98,8 +94,6 @@ pub struct Settings {
     pub client: ClientSettings,
     /// Files, types, error pages.
     pub content: ContentSettings,
-    /// `set_real_ip_from`, `real_ip_header`, `real_ip_recursive`.
-    pub real_ip: RealIpSettings,
     /// `add_header`, `add_trailer`, `expires`.
     pub headers: HeaderSettings,
     /// Access log, error log.
@@ -120,8 +114,6 @@ pub struct Settings {
     pub http2: Http2Settings,
     /// `http3*`, `quic_*`.
     pub http3: Http3Settings,
-    /// `https_only`: Myriad's own; none for `off`.
-    pub https_only: Option<HttpsOnly>,
     /// `personal_cookies`, `cache_rfc9111`: Myriad's own, for every protocol.
     pub cache_rules: CacheRules,
     features: Features,

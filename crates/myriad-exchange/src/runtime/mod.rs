@@ -60,7 +60,7 @@ pub use place::{
     RedirectRules, RewriteRules, UploadRules,
 };
 pub use place_features::PlaceFeatures;
-pub use real_ip::RealIp;
+pub use real_ip::{RealIp, RealIpSource};
 pub use request_rules::RequestRules;
 pub use settings_compiler::{SettingsCompiler, Shared};
 pub use shortcut::{FieldRead, Shortcut};

@@ -1,8 +1,9 @@
 //! `add_header`, `add_trailer`, `expires`, `server_tokens`.
 
-use myriad_conf::settings::{self, AddedFields, CacheDebug, HttpsOnly, ServerTokens, Settings};
+use myriad_conf::settings::{self, AddedFields, CacheDebug, ServerTokens, Settings};
 
 use super::Compile;
+use crate::features::https_only;
 use myriad_exchange::runtime::{AddField, DebugRules, HeaderRules};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -18,7 +19,7 @@ impl Compile<'_> {
             server_line: format!("Server: {server_name}\r\n").into_bytes().into(),
             alt_svc: self.alt_svc(&headers.add),
             server_name: server_name.into(),
-            hsts_line: settings.https_only.as_ref().and_then(hsts_line),
+            hsts_line: https_only::hsts_line(settings),
             add: self.added(&headers.add, true),
             replaced: headers.add.iter().filter_map(replaced).collect(),
             debug: debug(settings),
@@ -49,15 +50,6 @@ impl Compile<'_> {
             })
             .collect()
     }
-}
-
-/// RFC 6797 section 6.1.
-fn hsts_line(rules: &HttpsOnly) -> Option<Box<[u8]>> {
-    let age = rules.hsts_s?;
-    let subdomains = if rules.subdomains { "; includeSubDomains" } else { "" };
-    let preload = if rules.preload { "; preload" } else { "" };
-    let line = format!("Strict-Transport-Security: max-age={age}{subdomains}{preload}\r\n");
-    Some(line.into_bytes().into())
 }
 
 /// `cache_debug`.

@@ -12,6 +12,7 @@ use myriad_net::{Limits, StreamLimits};
 use super::Compile;
 use super::place::PlaceContext;
 use super::timeouts::timeouts;
+use crate::features::https_only;
 use myriad_exchange::runtime::{HttpsOnly, Listener, Locations, Names, Server, ServerId};
 
 /// Bytes that are read at once at most, whatever `http2_recv_buffer_size` says: each worker has the buffer.
@@ -61,12 +62,9 @@ impl Compile<'_> {
     }
 
     fn https_only(&mut self, server: &ServerConf) -> Option<Box<HttpsOnly>> {
-        let rules = server.settings.https_only.as_ref()?;
+        let port = https_only::port(&server.settings)?;
         let ordered = server.settings.tls.certificates.iter().all(myriad_tls::is_ordered);
-        Some(Box::new(HttpsOnly {
-            port: rules.port.filter(|port| *port != 443).map_or("".into(), |port| format!(":{port}").into()),
-            awaits: self.acme_slot(server).filter(|_| ordered),
-        }))
+        Some(Box::new(HttpsOnly { port, awaits: self.acme_slot(server).filter(|_| ordered) }))
     }
 
     fn location(&mut self, location: &LocationConf, into: &mut Locations) {

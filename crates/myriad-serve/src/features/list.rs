@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use myriad_conf::registry::Registry;
 use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Model};
 
-use super::{real_ip, referers};
+use super::{https_only, real_ip, referers};
 use myriad_content::{autoindex, stub_status};
 use myriad_control::{api, purge};
 use myriad_exchange::exchange::Request;
@@ -32,9 +33,10 @@ static FEATURES: &[Feature] = &[
     Feature::new("encoding", &[]).with_variables(encoding::VARIABLES),
     Feature::new("filters", gunzip::ROWS),
     Feature::new("filters", sub_filter::ROWS),
+    https_only::FEATURE,
     limit_req::FEATURE,
     limit_conn::FEATURE,
-    Feature::new("realip", &[]).compiled_by(real_ip::compile).with_variables(real_ip::VARIABLES),
+    real_ip::FEATURE,
     Feature::new("referers", referers::ROWS)
         .compiled_by(referers::compile)
         .with_variables(referers::VARIABLES),
@@ -63,6 +65,17 @@ pub fn variables() -> &'static VariableRegistry<Request> {
 /// Every variable as the page of compatibility lists it, those that are refused among them.
 pub fn documented_variables() -> Vec<DocumentedVariable> {
     variables::documented(variables())
+}
+
+/// What the features find odd in a configuration that is sound: it works, and is probably a mistake.
+pub fn warnings(model: &Model) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    if let Some(http) = &model.http {
+        for feature in FEATURES {
+            (feature.warn)(http, &mut warnings);
+        }
+    }
+    warnings
 }
 
 /// What the features make of the settings of a level.

@@ -6,7 +6,8 @@ use myriad_log::Level;
 use myriad_net::service::Rejection;
 
 use super::run::{Decision, Entry, run};
-use super::{challenge, client, https_only, locate, real_ip, rewrite, server_options, shortcut};
+use super::{challenge, client, locate, rewrite, server_options, shortcut};
+use crate::features::{https_only, real_ip};
 use myriad_control::purge::request as purge;
 use myriad_exchange::answers::error;
 use myriad_exchange::exchange::Step;

@@ -4,7 +4,8 @@ use myriad_log::Level;
 
 use super::limits::{MAX_REDIRECTS, failed};
 use super::rewrite::Rewritten;
-use super::{real_ip, rewrite, try_files};
+use super::{rewrite, try_files};
+use crate::features::real_ip;
 use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Request, watch};

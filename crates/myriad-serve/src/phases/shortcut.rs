@@ -8,7 +8,7 @@
 
 use myriad_http::{Known, Method};
 
-use super::real_ip;
+use crate::features::real_ip;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::memory::Shortcuts;

@@ -1,10 +1,11 @@
-//! Who is believed, made of the settings.
+//! The settings made into who is believed.
 
 use std::net::ToSocketAddrs;
 
-use myriad_conf::settings::{RealIpFrom, Settings};
+use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
 
+use super::settings::{RealIpFrom, RealIpSettings};
 use myriad_exchange::runtime::{Network, PlaceFeatures, RealIp, SettingsCompiler};
 
 /// Keeps who is believed, where somebody is.
@@ -13,7 +14,7 @@ pub(crate) fn compile(
     settings: &Settings,
     features: &mut PlaceFeatures,
 ) {
-    let settings = &settings.real_ip;
+    let settings = settings.feature::<RealIpSettings>();
     if settings.from.is_empty() {
         return;
     }

@@ -2,15 +2,14 @@
 
 use std::net::SocketAddr;
 
-use myriad_conf::settings::RealIpSource;
 use myriad_http::forwarded::forwarded;
 
 use myriad_exchange::exchange::Request;
-use myriad_exchange::runtime::RealIp;
+use myriad_exchange::runtime::{RealIp, RealIpSource};
 
 /// Takes the address that the place's rules give, unless one was taken before. nginx asks the server's rules when the
 /// request has been read, and the location's before access.
-pub(super) fn find(request: &mut Request) {
+pub(crate) fn find(request: &mut Request) {
     if let Some(rules) = request.place().features.get::<RealIp>()
         && request.received.real.is_none()
     {
@@ -19,7 +18,7 @@ pub(super) fn find(request: &mut Request) {
 }
 
 /// As [`find`], for a request that was brought to its place by the short way: both levels are asked at once.
-pub(super) fn find_at_both(request: &mut Request) {
+pub(crate) fn find_at_both(request: &mut Request) {
     let site = std::rc::Rc::clone(&request.site);
     for place in [request.server().place, request.route.place] {
         if let Some(rules) = site.runtime.place(place).features.get::<RealIp>()

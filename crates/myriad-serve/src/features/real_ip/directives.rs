@@ -1,7 +1,11 @@
-//! `set_real_ip_from`, `real_ip_header`, `real_ip_recursive`.
+//! The directives.
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, listen, network, set};
-use crate::settings::{RealIpFrom, RealIpSource, Settings};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, is_host_name, network};
+use myriad_conf::set;
+use myriad_conf::settings::Settings;
+
+use super::settings::{RealIpFrom, RealIpSettings};
+use myriad_exchange::runtime::RealIpSource;
 
 const HSL: Contexts = Contexts::HSL;
 
@@ -20,16 +24,17 @@ pub(super) static ROWS: &[Directive] = &[
         "real_ip_recursive",
         HSL,
         FLAG,
-        set!(Settings.flag => real_ip.recursive),
+        set!(Feature<RealIpSettings>.flag => recursive),
         "Whether trusted addresses in the list are passed over.",
     )
     .default("off"),
 ];
 
 fn from(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    args.start(&mut settings.real_ip.from);
+    let trusted = &mut settings.feature_mut::<RealIpSettings>().from;
+    args.start(trusted);
     let word = args.bytes(0);
-    let host = std::str::from_utf8(word).is_ok_and(|word| listen::is_host_name(word) && word != "all");
+    let host = std::str::from_utf8(word).is_ok_and(|word| is_host_name(word) && word != "all");
     let from = if host {
         RealIpFrom::Host(args.text(0)?)
     } else if word == b"all" {
@@ -38,13 +43,13 @@ fn from(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     } else {
         RealIpFrom::Network(network(args, 0, word)?)
     };
-    settings.real_ip.from.push(from);
+    trusted.push(from);
     Ok(())
 }
 
 fn header(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let name = args.name(0)?;
-    settings.real_ip.source = if name == "proxy_protocol" {
+    settings.feature_mut::<RealIpSettings>().source = if name == "proxy_protocol" {
         RealIpSource::ProxyProtocol
     } else if name.eq_ignore_ascii_case("X-Forwarded-For") {
         RealIpSource::ForwardedFor

@@ -1,4 +1,4 @@
-//! `https_only`: requests by http are redirected to https.
+//! Requests by http are redirected to https.
 
 use myriad_http::Method;
 use myriad_http::uri::split_target;
@@ -12,7 +12,7 @@ const CHALLENGES: &[u8] = b"/.well-known/acme-challenge/";
 
 /// The redirect to the same URI by https, if the server asks for it. GET and HEAD get 301, which every client and cache
 /// knows, others 308, which keeps the method (RFC 9110 section 15.4.9).
-pub(super) fn lead(exchange: &mut Exchange) -> Option<Step> {
+pub(crate) fn lead(exchange: &mut Exchange) -> Option<Step> {
     let request = &exchange.request;
     let rules = request.server().https_only.as_ref()?;
     if request.received.connection.tls().is_some() {

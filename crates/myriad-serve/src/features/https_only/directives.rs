@@ -1,7 +1,9 @@
-//! `https_only`: the redirect from http and the promise to browsers, in one directive.
+//! The directive.
 
-use super::{Arguments, Contexts, Directive, Done, Set, between};
-use crate::settings::{HttpsOnly, Settings};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
+use myriad_conf::settings::Settings;
+
+use super::settings::{HttpsOnlySettings, Rules};
 
 /// What lists of sites that browsers are delivered with ask for, seconds: a year.
 const PRELOAD_S: u64 = 365 * 86_400;
@@ -18,10 +20,10 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 
 fn https_only(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if !args.flag(0)? {
-        settings.https_only = None;
+        settings.feature_mut::<HttpsOnlySettings>().rules = None;
         return if args.len() == 1 { Ok(()) } else { Err(args.invalid(1, "left out behind `off`")) };
     }
-    let mut rules = HttpsOnly { span: args.node.span, ..HttpsOnly::default() };
+    let mut rules = Rules { span: args.node.span, ..Rules::default() };
     for index in 1..args.len() {
         match args.bytes(index) {
             b"hsts=off" => rules.hsts_s = None,
@@ -45,6 +47,6 @@ fn https_only(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if rules.subdomains && rules.hsts_s.is_none() {
         return Err(args.error(0, "\"subdomains\" means nothing with \"hsts=off\""));
     }
-    settings.https_only = Some(rules);
+    settings.feature_mut::<HttpsOnlySettings>().rules = Some(rules);
     Ok(())
 }

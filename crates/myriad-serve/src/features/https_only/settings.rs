@@ -1,10 +1,10 @@
-//! `https_only`: everybody by https.
+//! What the directive says.
 
-use crate::span::Span;
+use myriad_conf::Span;
 
 /// `https_only on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HttpsOnly {
+pub(super) struct Rules {
     /// `hsts=`: how long browsers remember it, seconds; none for `off` (RFC 6797).
     pub hsts_s: Option<u64>,
     /// `subdomains`: it holds for all names below, too.
@@ -17,7 +17,7 @@ pub struct HttpsOnly {
     pub span: Span,
 }
 
-impl Default for HttpsOnly {
+impl Default for Rules {
     fn default() -> Self {
         // Half a year: what checks of sites ask for, and not so long that a mistake lasts.
         Self {
@@ -29,3 +29,12 @@ impl Default for HttpsOnly {
         }
     }
 }
+
+/// `https_only` of a level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct HttpsOnlySettings {
+    /// None for `off`.
+    pub rules: Option<Rules>,
+}
+
+myriad_conf::feature_settings!(HttpsOnlySettings);

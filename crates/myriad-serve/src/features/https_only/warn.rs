@@ -1,0 +1,66 @@
+//! A redirect to where nobody answers.
+
+use myriad_conf::Diagnostic;
+use myriad_conf::model::{HttpConf, ServerConf};
+
+use super::settings::HttpsOnlySettings;
+use crate::features::real_ip::RealIpSettings;
+
+/// Warns of servers that lead visitors to https where none is spoken, each directive once, even where many servers inherit it.
+pub(super) fn warn(http: &HttpConf, warnings: &mut Vec<Diagnostic>) {
+    for warning in http.servers.iter().filter_map(|server| leads_nowhere(http, server)) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+}
+
+/// `https_only on` without https: no listener speaks it, no `port=` names another, no proxy is trusted that could.
+fn leads_nowhere(http: &HttpConf, server: &ServerConf) -> Option<Diagnostic> {
+    let rules = server.settings.feature::<HttpsOnlySettings>().rules?;
+    let speaks =
+        http.servers.iter().flat_map(|server| &server.listens).any(|listen| listen.ssl || listen.quic);
+    if speaks || rules.port.is_some() || !server.settings.feature::<RealIpSettings>().from.is_empty() {
+        return None;
+    }
+    let message = "\"https_only\" leads visitors of this server to https, and no \"listen\" says \"ssl\"";
+    Some(
+        Diagnostic::warning(rules.span, message)
+            .help("write listen 443 ssl; or, where a proxy ends TLS, set_real_ip_from for its address"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use myriad_conf::{MemoryLoader, build};
+
+    fn told_of(http: &str) -> Vec<String> {
+        let path = Path::new("/conf/nginx.conf");
+        let registry = crate::registry();
+        let parsed = registry.parse(&MemoryLoader::with(path, format!("http {{ {http} }}")), path, b"");
+        let model = build(&parsed, registry).expect("a sound configuration");
+        crate::warnings(&model).into_iter().map(|warning| warning.message).collect()
+    }
+
+    #[test]
+    fn https_that_nobody_speaks_leads_nowhere() {
+        let lost = told_of("server { listen 80; https_only on; }");
+        assert!(lost.len() == 1 && lost[0].contains("no \"listen\" says \"ssl\""), "{lost:?}");
+        assert!(told_of("server { listen 80; https_only on; set_real_ip_from 10.0.0.1; }").is_empty());
+        assert!(told_of("server { listen 80; https_only on port=8443; }").is_empty());
+    }
+
+    #[test]
+    fn https_that_somebody_speaks_is_not_mentioned() {
+        let server = "listen 443 ssl; ssl_certificate a.crt; ssl_certificate_key a.key; https_only on;";
+        assert!(told_of(&format!("server {{ {server} }}")).is_empty());
+        assert!(told_of("server { listen 80; }").is_empty());
+    }
+
+    #[test]
+    fn directive_that_two_servers_inherit_is_told_once() {
+        assert_eq!(told_of("https_only on; server { listen 80; } server { listen 81; }").len(), 1);
+    }
+}
