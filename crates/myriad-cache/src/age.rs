@@ -11,7 +11,7 @@ use myriad_exchange::runtime::OriginPlace;
 pub(crate) fn age_s(exchange: &Exchange, origin: &OriginPlace, born: u64) -> Option<u64> {
     let request = &exchange.request;
     if request.cache.shown.status == Some(CacheStatus::Revalidated)
-        || origin.hide.iter().any(|hidden| **hidden == *b"age")
+        || origin.answer.hide.iter().any(|hidden| **hidden == *b"age")
     {
         return None;
     }

@@ -87,7 +87,7 @@ pub(crate) fn stop(exchange: &mut Exchange, cached: Cached<'_>, next: &Next) -> 
         say("store", stores(cache));
         say("unless", unless.to_owned());
     }
-    if !cached.origin.buffering {
+    if !cached.origin.ahead.on {
         say("buffering off", "the answer is streamed".to_owned());
     }
     stopped(exchange)

@@ -155,11 +155,12 @@ fn streaming(
     reader: FlightReader<PageMeta>,
 ) -> Answer {
     let mut answer = page::answer_of_head(meta);
-    answer.own_head = origin.passes_head;
+    answer.own_head = origin.answer.passes_head;
     let length = reader.announced();
     answer.ranges = length.is_some() && meta.status == 200;
     // A HEAD gets the head of this body, which says no length where none is known yet; the driver sends nothing of it.
-    let ahead = respond::ahead(origin).filter(|_| exchange.request.received.head.method() != Method::Head);
+    let ahead =
+        respond::ahead(&origin.ahead).filter(|_| exchange.request.received.head.method() != Method::Head);
     answer.body = ResponseBody::Stream(Box::pin(FlightBody::new(reader, ahead)), length);
     answer.compressible = !meta.no_transform;
     if meta.redirects {

@@ -37,7 +37,7 @@ impl Handler for OriginHandler {
             })
         };
         origin.cache.fixed().is_some_and(|cache| !is_seen(cache))
-            && !origin.intercept_errors
+            && !origin.answer.intercept_errors
             // What variables make of the URL is not made on the short way.
             && origin.protocol.is_prepared()
     }

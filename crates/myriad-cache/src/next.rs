@@ -47,7 +47,7 @@ impl Cached<'_> {
 
     /// How long a page counts as updating, ms: as long as a fetch may take before its head is there.
     pub(crate) fn lease_ms(self) -> u64 {
-        self.origin.timeouts.read_ms.saturating_add(self.origin.timeouts.connect_ms)
+        self.origin.fetch.timeouts.read_ms.saturating_add(self.origin.fetch.timeouts.connect_ms)
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, statu
     if code == 206 && request.cache.slice.get().is_none() {
         return Next::Pass(PassReason::Piece);
     }
-    if origin.intercept_errors && code >= 300 && error_pages::has_page_now(exchange, code) {
+    if origin.answer.intercept_errors && code >= 300 && error_pages::has_page_now(exchange, code) {
         return Next::Done(Step::Error(code));
     }
     let redirects = page.meta().redirects;
@@ -39,7 +39,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, statu
     if let Some(body) = on_disk.filter(|_| answer.coding == Coding::Identity) {
         answer.body = body;
     }
-    answer.own_head = origin.passes_head;
+    answer.own_head = origin.answer.passes_head;
     if redirects {
         rewrite::rewrite_page(exchange, origin, &mut answer);
     }

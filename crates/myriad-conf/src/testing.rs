@@ -32,9 +32,9 @@ static OF_URL: &[FamilyRow] = &[
             Contexts::HSL,
             TWO,
             Set::Origin(|origin, args| {
-                args.start(&mut origin.parameters);
+                args.start(&mut origin.request.parameters);
                 let (name, value) = (args.text(0)?, args.text(1)?);
-                origin.parameters.push(Parameter { name, value, if_not_empty: false });
+                origin.request.parameters.push(Parameter { name, value, if_not_empty: false });
                 Ok(())
             }),
             "A field for the origin.",

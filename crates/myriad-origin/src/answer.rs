@@ -8,7 +8,7 @@ use myriad_net::ResponseBody;
 
 use crate::nominated::Nominated;
 use myriad_exchange::exchange::Answer;
-use myriad_exchange::runtime::OriginPlace;
+use myriad_exchange::runtime::{AnswerRules, OriginPlace};
 
 /// The head of an answer as the visitor gets it, its body to be set. `own` passes what belongs to this visitor alone.
 pub fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> Answer {
@@ -23,13 +23,13 @@ pub fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> Answer {
             continue;
         }
         if known == Some(Known::ContentType) {
-            answer.media_type = Some(Cow::Owned(with_charset(value, origin, &head.fields)));
+            answer.media_type = Some(Cow::Owned(with_charset(value, &origin.answer, &head.fields)));
         } else if origin.passes(known, name, own) {
             answer.field(name, value);
         }
     }
-    answer.limit_rate = accel_rate(origin, &head.fields);
-    answer.own_head = origin.passes_head;
+    answer.limit_rate = accel_rate(&origin.answer, &head.fields);
+    answer.own_head = origin.answer.passes_head;
     let coding = head.known(Known::ContentEncoding);
     // What the origin has coded, in whatever way, is not coded again.
     answer.compressible = coding.is_none_or(<[u8]>::is_empty);
@@ -37,9 +37,9 @@ pub fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> Answer {
 }
 
 /// `X-Accel-Charset` becomes the charset of the media type.
-fn with_charset(media_type: &[u8], origin: &OriginPlace, fields: &Fields) -> Vec<u8> {
+fn with_charset(media_type: &[u8], rules: &AnswerRules, fields: &Fields) -> Vec<u8> {
     let mut media_type = media_type.to_vec();
-    let charset = fields.known(Known::XAccelCharset).filter(|_| !origin.ignore_accel.charset);
+    let charset = fields.known(Known::XAccelCharset).filter(|_| !rules.ignore_accel.charset);
     if let Some(charset) = charset
         && !media_type.to_ascii_lowercase().windows(8).any(|window| window == b"charset=")
     {
@@ -50,7 +50,7 @@ fn with_charset(media_type: &[u8], origin: &OriginPlace, fields: &Fields) -> Vec
 }
 
 /// Bytes a second that `X-Accel-Limit-Rate` allows.
-pub(super) fn accel_rate(origin: &OriginPlace, fields: &Fields) -> Option<u64> {
-    let value = fields.known(Known::XAccelLimitRate).filter(|_| !origin.ignore_accel.limit_rate)?;
+pub(super) fn accel_rate(rules: &AnswerRules, fields: &Fields) -> Option<u64> {
+    let value = fields.known(Known::XAccelLimitRate).filter(|_| !rules.ignore_accel.limit_rate)?;
     myriad_exchange::exchange::size::parse_size(value)
 }

@@ -5,11 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use myriad_log::Level;
 
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::runtime::OriginPlace;
+use myriad_exchange::runtime::FetchRules;
 
 /// The address, port 0 where none is said; none where the value is empty or no address, as in nginx.
-pub fn address(exchange: &mut Exchange, origin: &OriginPlace) -> Option<SocketAddr> {
-    let template = origin.bind.as_ref()?;
+pub fn address(exchange: &mut Exchange, rules: &FetchRules) -> Option<SocketAddr> {
+    let template = rules.bind.as_ref()?;
     let Exchange { request, frame } = exchange;
     let mut value = Vec::new();
     template.eval(request, frame, &mut value).ok()?;

@@ -69,7 +69,7 @@ fn prepare(
     waits: bool,
 ) {
     request.affinity = group::affinity(exchange, group);
-    request.bind = bind::address(exchange, origin);
+    request.bind = bind::address(exchange, &origin.fetch);
     request.observer = Some(crate::observer::Observer::of(exchange, origin, waits));
 }
 

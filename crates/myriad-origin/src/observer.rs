@@ -114,7 +114,7 @@ fn hearer(exchange: &mut Exchange, origin: &OriginPlace) -> Option<Hearer> {
     if !origin.protocol.has_interim() {
         return None;
     }
-    let all = origin.passes_interim;
+    let all = origin.answer.passes_interim;
     let wanted = exchange.request.received.head.version() != Version::Http10
         && !exchange.request.is_subrequest()
         && (all || early_hints::are_wanted(exchange));

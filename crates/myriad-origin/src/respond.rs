@@ -15,7 +15,7 @@ use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::size::parse_digits;
 use myriad_exchange::exchange::{Carried, Exchange};
-use myriad_exchange::runtime::OriginPlace;
+use myriad_exchange::runtime::{AheadRules, OriginPlace};
 use myriad_exchange::subrequest;
 
 /// Passes an origin's answer on: `X-Accel-Redirect`, intercepted errors, fields, body.
@@ -26,8 +26,9 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginRe
         return upgrade::tunnel(exchange, origin, head, upgraded);
     }
     let step = redirected(exchange, origin, &head);
-    let intercepted =
-        origin.intercept_errors && head.status >= 300 && error_pages::has_page_now(exchange, head.status);
+    let intercepted = origin.answer.intercept_errors
+        && head.status >= 300
+        && error_pages::has_page_now(exchange, head.status);
     let status = head.status;
     let step = match step {
         Some(step) => step,
@@ -51,7 +52,7 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginRe
                 buffered(exchange, origin, ahead, body, length)
             };
             answer.passes_trailers = origin.protocol.passes_trailers() && length.is_none();
-            if origin.force_ranges && status == 200 && length.is_some() {
+            if origin.answer.force_ranges && status == 200 && length.is_some() {
                 answer.without(&[b"accept-ranges", b"content-range"]);
                 answer.ranges = true;
             }
@@ -78,11 +79,11 @@ fn keep_challenge(exchange: &mut Exchange, head: &ResponseHead) {
 
 /// `*_buffering`, which `X-Accel-Buffering` may overrule.
 fn is_read_ahead(origin: &OriginPlace, head: &ResponseHead) -> bool {
-    let said = head.fields.known(Known::XAccelBuffering).filter(|_| !origin.ignore_accel.buffering);
+    let said = head.fields.known(Known::XAccelBuffering).filter(|_| !origin.answer.ignore_accel.buffering);
     match said {
         Some(value) if value.eq_ignore_ascii_case(b"no") => false,
         Some(value) if value.eq_ignore_ascii_case(b"yes") => true,
-        _ => origin.buffering,
+        _ => origin.ahead.on,
     }
 }
 
@@ -94,13 +95,13 @@ fn buffered(
     body: BoxBody,
     length: Option<u64>,
 ) -> ResponseBody {
-    let to_the_end = origin.ignore_client_abort;
+    let to_the_end = origin.fetch.to_the_end;
     if on {
         let ahead = Ahead {
-            memory: origin.ahead_memory,
-            file: origin.ahead_file,
+            memory: origin.ahead.memory,
+            file: origin.ahead.file,
             to_the_end,
-            rate: limit_rate(exchange, origin),
+            rate: limit_rate(exchange, &origin.ahead),
         };
         read_ahead(body, length, ahead)
     } else if to_the_end {
@@ -112,14 +113,14 @@ fn buffered(
 
 /// How far ahead of its readers a page may be read that is too long for the zone; none with `*_buffering off`. The fetch itself
 /// is as fast as `*_limit_rate` says, and goes on as `*_ignore_client_abort` says.
-pub fn ahead(origin: &OriginPlace) -> Option<Ahead> {
-    let ahead = Ahead { memory: origin.ahead_memory, file: origin.ahead_file, to_the_end: false, rate: 0 };
-    origin.buffering.then_some(ahead)
+pub fn ahead(rules: &AheadRules) -> Option<Ahead> {
+    let ahead = Ahead { memory: rules.memory, file: rules.file, to_the_end: false, rate: 0 };
+    rules.on.then_some(ahead)
 }
 
 /// `*_limit_rate`, bytes a second, 0 for any.
-pub fn limit_rate(exchange: &mut Exchange, origin: &OriginPlace) -> u64 {
-    let Some(template) = &origin.limit_rate else { return 0 };
+pub fn limit_rate(exchange: &mut Exchange, rules: &AheadRules) -> u64 {
+    let Some(template) = &rules.limit_rate else { return 0 };
     let Exchange { request, frame } = exchange;
     let mut text = Vec::new();
     match template.eval(request, frame, &mut text) {
@@ -130,8 +131,8 @@ pub fn limit_rate(exchange: &mut Exchange, origin: &OriginPlace) -> u64 {
 
 /// `X-Accel-Redirect`: the answer is at another place of this server.
 pub fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &ResponseHead) -> Option<Step> {
-    let target = head.known(Known::XAccelRedirect).filter(|_| !origin.ignore_accel.redirect)?;
-    let rate = accel_rate(origin, &head.fields);
+    let target = head.known(Known::XAccelRedirect).filter(|_| !origin.answer.ignore_accel.redirect)?;
+    let rate = accel_rate(&origin.answer, &head.fields);
     exchange.request.outcome.limit_rate = rate.or(exchange.request.outcome.limit_rate);
     exchange.request.shortcut.strayed.set(true);
     exchange.request.errors.carried = Some(Box::new(carried(&head.fields)));

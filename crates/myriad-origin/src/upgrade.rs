@@ -44,8 +44,8 @@ pub fn tunnel(exchange: &mut Exchange, place: &OriginPlace, head: ResponseHead, 
     answer.body = ResponseBody::Tunnel(Box::new(Tunnel {
         stream: Box::pin(upgraded.stream),
         leftover: upgraded.leftover,
-        read_ms: place.timeouts.read_ms,
-        send_ms: place.timeouts.send_ms,
+        read_ms: place.fetch.timeouts.read_ms,
+        send_ms: place.fetch.timeouts.send_ms,
     }));
     exchange.request.origin_mut().head = Some(head);
     Step::Answer(answer)

@@ -117,7 +117,7 @@ fn the_policy_begins_with_what_an_empty_configuration_means() {
             (rules.lock, rules.invalidate)
         );
         assert_eq!((cache.background_update, cache.revalidate), (rules.background_update, rules.revalidate));
-        assert_eq!((origin.ignore_headers, &cache.negative), (rules.ignore, &rules.negative));
+        assert_eq!((origin.answer.ignore, &cache.negative), (rules.ignore, &rules.negative));
     }
     assert_eq!((own.rfc9111, own.device_class), (rules.rfc9111, rules.device_class));
     assert_eq!(own.shared_fetch.on, rules.shared_fetch.on);

@@ -65,7 +65,7 @@ pub(super) async fn judge(
             report(reporter, refused(response));
         }
         Admission::Store(lifetime) => {
-            let pace = Pace::new(respond::limit_rate(exchange, place));
+            let pace = Pace::new(respond::limit_rate(exchange, &place.ahead));
             let companion =
                 sought.companion.and_then(|other| other.admit(exchange, cache, fields, sought.told.as_ref()));
             let admitted = Admitted { response, lifetime, now, pace, fetching, selection, companion };
@@ -142,7 +142,7 @@ fn is_kept_out_for_all(exchange: &mut Exchange, place: &OriginPlace, cache: &Cac
 }
 
 fn is_accel_redirect(head: &ResponseHead, place: &OriginPlace) -> bool {
-    head.fields.has(Known::XAccelRedirect) && !place.ignore_accel.redirect
+    head.fields.has(Known::XAccelRedirect) && !place.answer.ignore_accel.redirect
 }
 
 fn admission(

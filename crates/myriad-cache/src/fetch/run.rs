@@ -39,7 +39,7 @@ async fn ask(
     (chosen, request): (Who, OriginRequest),
     waits: bool,
 ) -> Result<Answered, Unanswered> {
-    let fetching = entry.pass(place.timeouts.connect_ms).await.ok_or(Unanswered::Denied)?;
+    let fetching = entry.pass(place.fetch.timeouts.connect_ms).await.ok_or(Unanswered::Denied)?;
     let group = group::settle(exchange, chosen).await.map_err(Unanswered::Nowhere)?;
     let asked = myriad_net::clock::now_ms();
     let fetched = origin_fetch(exchange, place, &group, request, waits).await;
@@ -74,7 +74,7 @@ pub(super) async fn run(job: Job) {
     let Held { origin: place, cache } = &held;
     // A refresh is for those who come later. What an application has been told to do it does, whoever has gone: where the
     // configuration says so, its page is kept.
-    let until = (request.attempts.sent(), place.ignore_client_abort);
+    let until = (request.attempts.sent(), place.fetch.to_the_end);
     let asking = ask(&mut exchange, place, entry, (chosen, request), reporter.is_some());
     let answered = match reporter {
         Some(_) => while_awaited(&mut writer, until, asking).await,

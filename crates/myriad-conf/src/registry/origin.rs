@@ -43,7 +43,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         row(
             "pass_request_headers",
             FLAG,
-            set!(Origin.flag => pass_request_headers),
+            set!(Origin.flag => request.pass_fields),
             "Whether the request's fields are sent.",
         )
         .default("on"),
@@ -52,33 +52,33 @@ pub(super) static ROWS: &[FamilyRow] = &[
         row(
             "pass_request_body",
             FLAG,
-            set!(Origin.flag => pass_request_body),
+            set!(Origin.flag => request.pass_body),
             "Whether the request's body is sent.",
         )
         .default("on"),
     ),
     FamilyRow::new(
-        row("connect_timeout", ONE, set!(Origin.millis => connect_timeout), "How long connecting may take.")
+        row("connect_timeout", ONE, set!(Origin.millis => connection.connect_timeout), "How long connecting may take.")
             .default("60s"),
     ),
     FamilyRow::new(
         row(
             "send_timeout",
             ONE,
-            set!(Origin.millis => send_timeout),
+            set!(Origin.millis => connection.send_timeout),
             "How long to wait between two writes.",
         )
         .default("60s"),
     ),
     FamilyRow::new(
-        row("read_timeout", ONE, set!(Origin.millis => read_timeout), "How long to wait between two reads.")
+        row("read_timeout", ONE, set!(Origin.millis => connection.read_timeout), "How long to wait between two reads.")
             .default("60s"),
     ),
     FamilyRow::new(
         row(
             "buffering",
             FLAG,
-            set!(Origin.flag => buffering),
+            set!(Origin.flag => buffering.on),
             "Whether the answer is read ahead of the client.",
         )
         .default("on")
@@ -88,7 +88,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         row(
             "request_buffering",
             FLAG,
-            set!(Origin.flag => request_buffering),
+            set!(Origin.flag => request.buffering),
             "Whether the request's body is read before it is sent.",
         )
         .default("on"),
@@ -107,7 +107,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         row(
             "busy_buffers_size",
             ONE,
-            set!(Origin.size => Some busy_buffers_size),
+            set!(Origin.size => Some buffering.busy_size),
             "How much may wait for the client.",
         )
         .no_effect("buffers size themselves"),
@@ -116,7 +116,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         row(
             "max_temp_file_size",
             ONE,
-            set!(Origin.size => max_temp_file_size),
+            set!(Origin.size => buffering.max_file_size),
             "How much of an answer may go to a file.",
         )
         .default("1g"),
@@ -125,7 +125,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         row(
             "temp_file_write_size",
             ONE,
-            set!(Origin.size => Some temp_file_write_size),
+            set!(Origin.size => Some buffering.file_write_size),
             "How much is written to such a file at a time.",
         )
         .no_effect("buffers size themselves"),
@@ -138,7 +138,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         row(
             "ignore_client_abort",
             FLAG,
-            set!(Origin.flag => ignore_client_abort),
+            set!(Origin.flag => connection.to_the_end),
             "Whether the origin is read to the end without a client.",
         )
         .default("off")
@@ -151,7 +151,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         row(
             "intercept_errors",
             FLAG,
-            set!(Origin.flag => intercept_errors),
+            set!(Origin.flag => answer.intercept_errors),
             "Whether error_page answers the origin's errors.",
         )
         .default("off"),
@@ -181,7 +181,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("0"),
     ),
     FamilyRow::new(
-        row("socket_keepalive", FLAG, set!(Origin.flag => socket_keepalive), "SO_KEEPALIVE.")
+        row("socket_keepalive", FLAG, set!(Origin.flag => connection.keepalive), "SO_KEEPALIVE.")
             .default("off")
             .no_effect(
                 "a dead origin is found by the time-outs, and an idle connection lives a second at most",
@@ -191,7 +191,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         row(
             "force_ranges",
             FLAG,
-            set!(Origin.flag => force_ranges),
+            set!(Origin.flag => answer.force_ranges),
             "Whether ranges are cut here whatever the origin says.",
         )
         .default("off"),
@@ -211,23 +211,23 @@ pub(super) static ROWS: &[FamilyRow] = &[
 ];
 
 fn hide_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    args.start(&mut origin.hide_headers);
-    origin.hide_headers.push(args.text(0)?);
+    args.start(&mut origin.answer.hide);
+    origin.answer.hide.push(args.text(0)?);
     Ok(())
 }
 
 fn pass_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    args.start(&mut origin.pass_headers);
-    origin.pass_headers.push(args.text(0)?);
+    args.start(&mut origin.answer.pass);
+    origin.answer.pass.push(args.text(0)?);
     Ok(())
 }
 
 fn ignore_headers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     if args.first {
-        (origin.ignore_headers, origin.ignore_accel) =
+        (origin.answer.ignore, origin.answer.ignore_accel) =
             (IgnoreHeaders::default(), AcceleratorHeaders::default());
     }
-    let (mut ignore, mut accel) = (origin.ignore_headers, origin.ignore_accel);
+    let (mut ignore, mut accel) = (origin.answer.ignore, origin.answer.ignore_accel);
     for index in 0..args.len() {
         let names = [
             "X-Accel-Redirect",
@@ -254,7 +254,7 @@ fn ignore_headers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done
         };
         *field = true;
     }
-    (origin.ignore_headers, origin.ignore_accel) = (ignore, accel);
+    (origin.answer.ignore, origin.answer.ignore_accel) = (ignore, accel);
     Ok(())
 }
 
@@ -263,7 +263,7 @@ fn not_zero(args: &Arguments<'_>, index: usize) -> Result<u64, Diagnostic> {
 }
 
 fn buffer_size(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    origin.buffer_size = not_zero(args, 0)?;
+    origin.buffering.head_size = not_zero(args, 0)?;
     Ok(())
 }
 
@@ -272,12 +272,12 @@ fn buffers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     if buffers.count < 2 {
         return Err(args.invalid(0, "at least 2"));
     }
-    origin.buffers = buffers;
+    origin.buffering.buffers = buffers;
     Ok(())
 }
 
 fn limit_rate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    origin.limit_rate = size_text(args, 0)?;
+    origin.buffering.limit_rate = size_text(args, 0)?;
     Ok(())
 }
 
@@ -294,7 +294,7 @@ fn bind(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     if !known {
         return Err(args.invalid(0, "an address, with or without a port, or off"));
     }
-    origin.bind = (address.bytes() != b"off").then_some(address);
+    origin.connection.bind = (address.bytes() != b"off").then_some(address);
     Ok(())
 }
 

@@ -52,11 +52,11 @@ fn set_pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn param(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    args.start(&mut origin.parameters);
+    args.start(&mut origin.request.parameters);
     let if_not_empty = args.len() > 2;
     if if_not_empty {
         args.choice(2, &[("if_not_empty", ())])?;
     }
-    origin.parameters.push(Parameter { name: args.text(0)?, value: args.text(1)?, if_not_empty });
+    origin.request.parameters.push(Parameter { name: args.text(0)?, value: args.text(1)?, if_not_empty });
     Ok(())
 }

@@ -117,12 +117,12 @@ fn hostless(settings: &Settings) -> Option<(Pages<'_>, &Text)> {
 /// Whether the origin is told the host that the visitor asked for: in an environment it is unless written otherwise, by HTTP it is not.
 fn tells_host(origin: &OriginSettings) -> bool {
     let by_environment = origin.protocol.has_environment();
-    let mut named = origin.parameters.iter().filter(|param| match param.name.bytes() {
+    let mut named = origin.request.parameters.iter().filter(|param| match param.name.bytes() {
         name if by_environment => name == b"HTTP_HOST",
         name => name.eq_ignore_ascii_case(b"host") || name.eq_ignore_ascii_case(b"x-forwarded-host"),
     });
     if by_environment {
-        return named.next().map_or(origin.pass_request_headers, |param| param.value.has_variables());
+        return named.next().map_or(origin.request.pass_fields, |param| param.value.has_variables());
     }
     named.any(|param| {
         let text = param.value.lossy();

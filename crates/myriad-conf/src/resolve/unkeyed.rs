@@ -21,7 +21,7 @@ impl Builder<'_> {
             let hint = if on {
                 let Some(param) = unkeyed(settings, origin) else { continue };
                 hint_at_param(param)
-            } else if origin.pass_request_headers {
+            } else if origin.request.pass_fields {
                 hint_at_all(zone)
             } else {
                 continue;
@@ -78,7 +78,7 @@ fn unkeyed<'s>(settings: &Settings, origin: &'s OriginSettings) -> Option<&'s Te
         let is_field = name.starts_with("http_") && name != "http_host" || name.starts_with("cookie_");
         (is_field || name == "proxy_add_x_forwarded_for") && !is_keyed(name)
     };
-    let values = origin.parameters.iter().map(|param| &param.value);
+    let values = origin.request.parameters.iter().map(|param| &param.value);
     values.into_iter().find(|value| {
         let text = value.lossy();
         variables(&text).is_some_and(|names| names.iter().any(|name| is_said(name)))

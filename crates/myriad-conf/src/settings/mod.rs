@@ -16,8 +16,10 @@ mod http2;
 mod http3;
 mod log;
 mod network;
+mod next_upstream;
 mod openssl;
 mod origin;
+mod origin_parts;
 mod origin_tls;
 mod protocol;
 mod resolver;
@@ -45,7 +47,12 @@ pub use http2::Http2Settings;
 pub use http3::Http3Settings;
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
 pub use network::Network;
-pub use origin::{AcceleratorHeaders, Buffers, NextUpstream, OriginSettings, Parameter};
+pub use next_upstream::NextUpstream;
+pub use origin::OriginSettings;
+pub use origin_parts::{
+    AcceleratorHeaders, Buffers, OriginAnswerSettings, OriginBufferingSettings, OriginConnectionSettings,
+    OriginRequestSettings, Parameter,
+};
 pub use origin_tls::OriginTlsSettings;
 pub use resolver::ResolverSettings;
 pub use shared_fetch::{KeyedInput, SharedFetchSettings};

@@ -89,9 +89,12 @@ fn lists_are_inherited_whole_or_not_at_all() {
     assert_eq!(keep.headers.add.iter().map(|field| field.always).collect::<Vec<_>>(), [false, true]);
     assert_eq!(names(own), ["C"]);
     assert_eq!((keep.content.error_pages.len(), own.content.error_pages.len()), (2, 1));
-    assert_eq!((keep.origin(ENVIRONMENT).parameters.len(), own.origin(ENVIRONMENT).parameters.len()), (1, 1));
-    assert_eq!(own.origin(ENVIRONMENT).parameters[0].name.bytes(), b"Y");
-    assert_eq!(own.origin(URL).parameters[0].name.bytes(), b"G");
+    assert_eq!(
+        (keep.origin(ENVIRONMENT).request.parameters.len(), own.origin(ENVIRONMENT).request.parameters.len()),
+        (1, 1)
+    );
+    assert_eq!(own.origin(ENVIRONMENT).request.parameters[0].name.bytes(), b"Y");
+    assert_eq!(own.origin(URL).request.parameters[0].name.bytes(), b"G");
     assert_eq!((keep.log.access.len(), own.log.access.len()), (1, 0));
     assert_eq!(
         (texts(&keep.content.index), texts(&own.content.index)),

@@ -18,19 +18,26 @@ fn both_families_read_the_same_directives_apart() {
         let all = settings(&text.replace("P_", &format!("{name}_")));
         let origin = all.origin(protocol);
         assert_eq!(
-            (origin.connect_timeout, origin.read_timeout, origin.send_timeout),
+            (
+                origin.connection.connect_timeout,
+                origin.connection.read_timeout,
+                origin.connection.send_timeout
+            ),
             (5_000, 120_000, 60_000)
         );
-        assert!(!origin.buffering && origin.intercept_errors);
-        assert_eq!((origin.buffers.count, origin.buffers.size, origin.buffer_size), (16, 16384, 32768));
-        assert_eq!(texts(&origin.hide_headers), ["X-A", "X-B"]);
-        let ignore = origin.ignore_headers;
+        assert!(!origin.buffering.on && origin.answer.intercept_errors);
+        assert_eq!(
+            (origin.buffering.buffers.count, origin.buffering.buffers.size, origin.buffering.head_size),
+            (16, 16384, 32768)
+        );
+        assert_eq!(texts(&origin.answer.hide), ["X-A", "X-B"]);
+        let ignore = origin.answer.ignore;
         assert!(ignore.set_cookie && ignore.x_accel_expires && ignore.vary && !ignore.cache_control);
         let next = origin.next_upstream;
         assert!(next.error && next.http_500 && next.non_idempotent && !next.timeout && !next.invalid_header);
-        assert_eq!(origin.limit_rate.bytes(), b"10240");
+        assert_eq!(origin.buffering.limit_rate.bytes(), b"10240");
         let other = if protocol == URL { ENVIRONMENT } else { URL };
-        assert_eq!(all.origin(other).connect_timeout, 60_000);
+        assert_eq!(all.origin(other).connection.connect_timeout, 60_000);
     }
 }
 

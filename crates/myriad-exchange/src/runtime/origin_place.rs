@@ -4,11 +4,11 @@ use std::any::Any;
 use std::sync::Arc;
 
 use myriad_script::Template;
-use myriad_upstream::Timeouts as OriginTimeouts;
 
 use super::Caches;
 use super::origin_group::OriginGroup;
 use super::origin_protocol::OriginProtocol;
+use super::origin_rules::{AheadRules, AnswerRules, FetchRules};
 use super::request_rules::RequestRules;
 use crate::exchange::{Exchange, Handler, Step};
 
@@ -20,40 +20,14 @@ pub struct OriginPlace {
     pub protocol: Box<dyn OriginProtocol>,
     /// What is passed on of a request.
     pub request: RequestRules,
-    /// Fields not passed to the client, lower case.
-    pub hide: Vec<Box<[u8]>>,
-    /// Fields passed although hidden by default, lower case.
-    pub pass: Vec<Box<[u8]>>,
-    /// Whether `Server` or `Date` are among [`OriginPlace::pass`].
-    pub passes_head: bool,
-    /// Whether interim responses go to the visitor.
-    pub passes_interim: bool,
-    /// `*_intercept_errors`.
-    pub intercept_errors: bool,
-    /// `*_ignore_client_abort`.
-    pub ignore_client_abort: bool,
-    /// `*_buffering`.
-    pub buffering: bool,
-    /// How much of an answer is read ahead in memory, bytes (`*_buffers`).
-    pub ahead_memory: u64,
-    /// How much of it in a file, bytes (`*_max_temp_file_size`).
-    pub ahead_file: u64,
-    /// `*_limit_rate`, unless it is a plain 0.
-    pub limit_rate: Option<Template>,
-    /// `*_force_ranges`.
-    pub force_ranges: bool,
-    /// Which `X-Accel-*` fields are not obeyed.
-    pub ignore_accel: myriad_conf::settings::AcceleratorHeaders,
-    /// `*_connect_timeout` and its like.
-    pub timeouts: OriginTimeouts,
-    /// `*_next_upstream` and its like.
-    pub next: myriad_conf::settings::NextUpstream,
-    /// `*_buffer_size`: most bytes of an answer's head.
-    pub head_bytes: usize,
+    /// What of an answer goes to the visitor.
+    pub answer: AnswerRules,
+    /// How far ahead of the visitor an answer is read.
+    pub ahead: AheadRules,
+    /// How long, how often and from where the origin is asked.
+    pub fetch: FetchRules,
     /// `*_cache`.
     pub cache: Caches,
-    /// `*_bind`.
-    pub bind: Option<Template>,
 }
 
 impl OriginPlace {

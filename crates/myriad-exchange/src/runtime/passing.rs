@@ -44,7 +44,7 @@ impl OriginPlace {
             Some(known) if self.protocol.ends(known) => return false,
             _ => {}
         }
-        if listed(&self.pass) {
+        if listed(&self.answer.pass) {
             return true;
         }
         let hidden = matches!(
@@ -61,6 +61,6 @@ impl OriginPlace {
         );
         // Tags are between the origin and its cache.
         let tags = known.is_some_and(Tags::is_field) && !matches!(self.cache, Caches::None);
-        !hidden && !tags && !self.protocol.hides(name) && !listed(&self.hide)
+        !hidden && !tags && !self.protocol.hides(name) && !listed(&self.answer.hide)
     }
 }

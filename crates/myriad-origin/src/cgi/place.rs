@@ -16,7 +16,7 @@ pub(crate) struct CgiPlace {
 impl CgiPlace {
     /// The parameters that the settings name.
     pub(crate) fn compiled(compile: &mut dyn OriginCompiler, origin: &OriginSettings) -> Self {
-        let params = origin.parameters.iter().map(|param| Param {
+        let params = origin.request.parameters.iter().map(|param| Param {
             name: param.name.bytes().into(),
             value: compile.apart_template(&param.value),
             if_not_empty: param.if_not_empty,

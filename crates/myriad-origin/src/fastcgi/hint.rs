@@ -15,7 +15,7 @@ pub(super) fn without_script(
     origin: &OriginSettings,
     target: &Text,
 ) -> Option<Diagnostic> {
-    let names_script = origin.parameters.iter().any(|param| param.name.bytes() == b"SCRIPT_FILENAME");
+    let names_script = origin.request.parameters.iter().any(|param| param.name.bytes() == b"SCRIPT_FILENAME");
     if names_script || !is_php(location, origin.own(), target) {
         return None;
     }

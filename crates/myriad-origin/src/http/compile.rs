@@ -67,7 +67,7 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
     if place.url.is_none() {
         place.resolver = compile.name_resolver(settings);
     }
-    for field in &origin.parameters {
+    for field in &origin.request.parameters {
         let name = field.name.bytes();
         if !is_token(name) {
             compile.report(Diagnostic::error(

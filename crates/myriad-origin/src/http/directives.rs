@@ -85,8 +85,12 @@ const fn hash(name: &'static str) -> FamilyRow {
 }
 
 fn set_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    args.start(&mut origin.parameters);
-    origin.parameters.push(Parameter { name: args.text(0)?, value: args.text(1)?, if_not_empty: false });
+    args.start(&mut origin.request.parameters);
+    origin.request.parameters.push(Parameter {
+        name: args.text(0)?,
+        value: args.text(1)?,
+        if_not_empty: false,
+    });
     Ok(())
 }
 

@@ -47,7 +47,7 @@ impl Compile<'_> {
         };
         let names = self.scripts.catalogue();
         let host_in_key = key.reads(|id| names.variable(id).field() == Some(FieldRead::Known(Known::Host)))
-            || origin.parameters.iter().any(|param| param.name.bytes() == b"HTTP_HOST");
+            || origin.request.parameters.iter().any(|param| param.name.bytes() == b"HTTP_HOST");
         let uri_in_key = key.reads(|id| names.variable(id).reads(Reads::Uri));
         let rules = self.rules(settings, origin, &key);
         Some(CachePlace {
@@ -97,7 +97,7 @@ impl Compile<'_> {
         };
         Rules {
             valid: cache.valid.iter().map(|valid| valid.valid).collect(),
-            ignore: origin.ignore_headers,
+            ignore: origin.answer.ignore,
             methods: cache.methods,
             min_uses: cache.min_uses,
             use_stale: cache.use_stale,
@@ -114,7 +114,7 @@ impl Compile<'_> {
             invalidate: if settings.cache_rules.rfc9111 { Invalidate::Everything } else { cache.invalidate },
             negative: cache.negative.clone(),
             hide: hidden(origin),
-            pass: lower(&origin.pass_headers),
+            pass: lower(&origin.answer.pass),
         }
     }
 

@@ -6,7 +6,7 @@ use myriad_policy::Announced;
 
 /// Fields that end here: `*_hide_header`, and what an origin says to an accelerator that has announced itself.
 pub(super) fn hidden(origin: &OriginSettings) -> Vec<Box<[u8]>> {
-    let mut hidden = lower(&origin.hide_headers);
+    let mut hidden = lower(&origin.answer.hide);
     if announced(origin).surrogate.is_some() {
         hidden.push(b"surrogate-control"[..].into());
     }
@@ -21,7 +21,7 @@ pub(super) fn lower(names: &[Text]) -> Vec<Box<[u8]>> {
 pub(super) fn announced(origin: &OriginSettings) -> Announced {
     let by_environment = origin.protocol.has_environment();
     let value = |names: [&str; 2]| {
-        let mut set = origin.parameters.iter().filter(|param| match param.name.bytes() {
+        let mut set = origin.request.parameters.iter().filter(|param| match param.name.bytes() {
             name if by_environment => names.iter().any(|other| name == other.as_bytes()),
             name => name.eq_ignore_ascii_case(names[1].as_bytes()),
         });

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use myriad_conf::model::{Balance, UpstreamAddress, UpstreamConf};
-use myriad_conf::settings::{CacheZone, Protocol, Settings};
+use myriad_conf::settings::{
+    Buffers, CacheZone, OriginBufferingSettings, OriginSettings, Protocol, Settings,
+};
 use myriad_conf::{Diagnostic, Text};
 use myriad_script::Template;
 use myriad_upstream::{Address, Group, GroupConfig, KeepAlive, PeerConfig, Timeouts};
 
 use super::Compile;
 use super::fields::{hidden, lower};
-use myriad_exchange::runtime::{OriginGroup, OriginPlace, RequestRules};
+use myriad_exchange::runtime::{AheadRules, AnswerRules, FetchRules, OriginGroup, OriginPlace, RequestRules};
 use myriad_origin::group::HTTP_IDLE;
 use myriad_origin::protocols;
 
@@ -24,42 +26,46 @@ impl Compile<'_> {
         passed: (&Text, &Text),
     ) -> Option<OriginPlace> {
         let origin = settings.origin(protocol);
-        let mut pass = lower(&origin.pass_headers);
-        // RFC 9111 section 5.1: `Age` is counted from the origin's own `Date`.
-        if settings.cache_rules.rfc9111 && !matches!(origin.cache.zone, CacheZone::Off) {
-            pass.push(b"date"[..].into());
-        }
         let (target, protocol) = protocols::compiled(protocol, self, settings, passed)?;
         Some(OriginPlace {
             target,
             protocol,
-            bind: origin.bind.as_ref().map(|bind| self.template(bind)),
             request: RequestRules {
-                pass_fields: origin.pass_request_headers,
-                pass_body: origin.pass_request_body,
-                buffering: origin.request_buffering,
+                pass_fields: origin.request.pass_fields,
+                pass_body: origin.request.pass_body,
+                buffering: origin.request.buffering,
             },
-            hide: hidden(origin),
-            passes_head: pass.iter().any(|name| [&b"server"[..], b"date"].contains(&&**name)),
-            pass,
-            passes_interim: settings.cache_rules.rfc9111,
-            intercept_errors: origin.intercept_errors,
-            ignore_client_abort: origin.ignore_client_abort,
-            buffering: origin.buffering,
-            ahead_memory: origin.buffer_size + origin.buffers.size * u64::from(origin.buffers.count),
-            ahead_file: origin.max_temp_file_size,
-            limit_rate: (origin.limit_rate.bytes() != b"0").then(|| self.template(&origin.limit_rate)),
-            force_ranges: origin.force_ranges,
-            ignore_accel: origin.ignore_accel,
-            timeouts: Timeouts {
-                connect_ms: origin.connect_timeout,
-                send_ms: origin.send_timeout,
-                read_ms: origin.read_timeout,
-            },
-            next: origin.next_upstream,
-            head_bytes: (origin.buffer_size.max(16 << 10)) as usize,
+            answer: answer_rules(settings, origin),
+            fetch: self.fetch_rules(origin),
+            ahead: self.ahead_rules(&origin.buffering),
             cache: self.cache(settings, origin),
         })
+    }
+
+    fn ahead_rules(&mut self, buffering: &OriginBufferingSettings) -> AheadRules {
+        let Buffers { count, size } = buffering.buffers;
+        let limit_rate = &buffering.limit_rate;
+        AheadRules {
+            on: buffering.on,
+            memory: buffering.head_size + size * u64::from(count),
+            file: buffering.max_file_size,
+            limit_rate: (limit_rate.bytes() != b"0").then(|| self.template(limit_rate)),
+        }
+    }
+
+    fn fetch_rules(&mut self, origin: &OriginSettings) -> FetchRules {
+        let connection = &origin.connection;
+        FetchRules {
+            timeouts: Timeouts {
+                connect_ms: connection.connect_timeout,
+                send_ms: connection.send_timeout,
+                read_ms: connection.read_timeout,
+            },
+            next: origin.next_upstream,
+            bind: connection.bind.as_ref().map(|bind| self.template(bind)),
+            head_bytes: (origin.buffering.head_size.max(16 << 10)) as usize,
+            to_the_end: connection.to_the_end,
+        }
     }
 
     /// Compiles every `upstream` block, so that a variable may name any of them.
@@ -143,5 +149,23 @@ impl Compile<'_> {
             },
             queue: upstream.queue,
         }
+    }
+}
+
+/// What of the origin's answers goes to visitors.
+fn answer_rules(settings: &Settings, origin: &OriginSettings) -> AnswerRules {
+    let mut pass = lower(&origin.answer.pass);
+    // RFC 9111 section 5.1: `Age` is counted from the origin's own `Date`.
+    if settings.cache_rules.rfc9111 && !matches!(origin.cache.zone, CacheZone::Off) {
+        pass.push(b"date"[..].into());
+    }
+    AnswerRules {
+        hide: hidden(origin),
+        passes_head: pass.iter().any(|name| [&b"server"[..], b"date"].contains(&&**name)),
+        pass,
+        passes_interim: settings.cache_rules.rfc9111,
+        intercept_errors: origin.answer.intercept_errors,
+        force_ranges: origin.answer.force_ranges,
+        ignore_accel: origin.answer.ignore_accel,
     }
 }
