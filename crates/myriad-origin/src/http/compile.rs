@@ -1,13 +1,13 @@
 //! `proxy_pass` and the fields of its requests.
 
-use myriad_conf::settings::Settings;
+use myriad_conf::settings::{OriginRequestSettings, Settings};
 use myriad_conf::{Diagnostic, Text};
 use myriad_http::Known;
 use myriad_http::token::is_tchar;
 
 use super::compile_rewriting;
 use super::language::{HTTP, LANGUAGE};
-use super::place::{HttpPlace, ReplacedFields};
+use super::place::{HttpPlace, ReplacedFields, SentFields};
 use super::rewriting::Rewriting;
 use super::settings::{HttpSettings, HttpVersion};
 use super::variables::VARIABLES;
@@ -46,13 +46,8 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
         resolver: None,
         prefix: prefix.bytes().into(),
         http_1_1: own.version == HttpVersion::Http11,
-        upgrade: None,
-        host: None,
-        fields: Vec::new(),
-        no_length: false,
-        replaced: ReplacedFields { known: NOT_PASSED.to_vec(), others: Vec::new() },
+        fields: SentFields::default(),
         passes_trailers: own.pass_trailers,
-        upgrade_protocols: settings.feature::<UpgradeProtocols>().0.clone(),
         method: own.method.as_ref().map(|method| compile.apart_template(method)),
         body: own.body.as_ref().map(|body| compile.apart_template(body)),
         redirects: Vec::new(),
@@ -67,7 +62,22 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
     if place.url.is_none() {
         place.resolver = compile.name_resolver(settings);
     }
-    for field in &origin.request.parameters {
+    place.fields = sent_fields(compile, settings, &origin.request);
+    place
+}
+
+/// The fields of requests, as `proxy_set_header` writes them.
+fn sent_fields(
+    compile: &mut dyn OriginCompiler,
+    settings: &Settings,
+    request: &OriginRequestSettings,
+) -> SentFields {
+    let mut sent = SentFields {
+        replaced: ReplacedFields { known: NOT_PASSED.to_vec(), others: Vec::new() },
+        upgrade_protocols: settings.feature::<UpgradeProtocols>().0.clone(),
+        ..SentFields::default()
+    };
+    for field in &request.parameters {
         let name = field.name.bytes();
         if !is_token(name) {
             compile.report(Diagnostic::error(
@@ -76,21 +86,21 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
             ));
         }
         let value = compile.apart_template(&field.value);
-        place.replaced.add(name);
+        sent.replaced.add(name);
         match Known::from_bytes(name) {
-            Some(Known::Host) => place.host = Some(value),
-            Some(Known::ContentLength) => place.no_length |= value.as_static() == Some(b""),
+            Some(Known::Host) => sent.host = Some(value),
+            Some(Known::ContentLength) => sent.no_length |= value.as_static() == Some(b""),
             Some(Known::TransferEncoding) => {}
             Some(Known::Upgrade) => {
                 // What the configuration itself asks for is on the list.
                 let named = value.as_static().map(upgrade::names).into_iter().flatten();
-                place.upgrade_protocols.extend(named.map(|name| name.to_ascii_lowercase().into()));
-                place.upgrade = Some(value);
+                sent.upgrade_protocols.extend(named.map(|name| name.to_ascii_lowercase().into()));
+                sent.upgrade = Some(value);
             }
-            _ => place.fields.push(Param { name: name.into(), value, if_not_empty: true }),
+            _ => sent.written.push(Param { name: name.into(), value, if_not_empty: true }),
         }
     }
-    place
+    sent
 }
 
 /// The URL, where it is the same for every request.

@@ -18,20 +18,10 @@ pub(crate) struct HttpPlace {
     pub prefix: Box<[u8]>,
     /// `proxy_http_version 1.1`.
     pub http_1_1: bool,
-    /// `proxy_set_header Host`; `$proxy_host` where none is written.
-    pub host: Option<Template>,
-    /// `proxy_set_header`, but for `Host`, `Upgrade` and what frames the body, which is this server's own to say.
-    pub fields: Vec<Param>,
-    /// Whether `proxy_set_header Content-Length ""` leaves the length of no body unsaid.
-    pub no_length: bool,
-    /// Client's fields that are not passed on.
-    pub replaced: ReplacedFields,
-    /// `proxy_set_header Upgrade`.
-    pub upgrade: Option<Template>,
+    /// The fields of the request.
+    pub fields: SentFields,
     /// `proxy_pass_trailers`.
     pub passes_trailers: bool,
-    /// `upgrade_protocols`, in lower case.
-    pub upgrade_protocols: Vec<Box<[u8]>>,
     /// `proxy_method`.
     pub method: Option<Template>,
     /// `proxy_set_body`.
@@ -43,6 +33,23 @@ pub(crate) struct HttpPlace {
     pub plain_redirects: bool,
     /// `proxy_cookie_*`.
     pub cookies: Option<Box<CookieRewrites>>,
+}
+
+/// The fields that an origin is sent.
+#[derive(Default)]
+pub(crate) struct SentFields {
+    /// `proxy_set_header Host`; `$proxy_host` where none is written.
+    pub host: Option<Template>,
+    /// `proxy_set_header`, but for `Host`, `Upgrade` and what frames the body, which is this server's own to say.
+    pub written: Vec<Param>,
+    /// Whether `proxy_set_header Content-Length ""` leaves the length of no body unsaid.
+    pub no_length: bool,
+    /// Client's fields that are not passed on.
+    pub replaced: ReplacedFields,
+    /// `proxy_set_header Upgrade`.
+    pub upgrade: Option<Template>,
+    /// `upgrade_protocols`, in lower case.
+    pub upgrade_protocols: Vec<Box<[u8]>>,
 }
 
 /// The names that `proxy_set_header` writes, and those that belong to a connection.

@@ -63,7 +63,7 @@ impl OriginProtocol for HttpPlace {
     }
 
     fn replaces(&self, field: Known) -> bool {
-        self.replaced.has(Some(field), field.as_str().as_bytes())
+        self.fields.replaced.has(Some(field), field.as_str().as_bytes())
     }
 
     fn hides_nominated(&self, request: &Request) -> bool {
@@ -72,7 +72,7 @@ impl OriginProtocol for HttpPlace {
         !nominated.is_empty()
             && fields
                 .iter_known()
-                .any(|(known, name, _)| !self.replaced.has(known, name) && nominated.has(name))
+                .any(|(known, name, _)| !self.fields.replaced.has(known, name) && nominated.has(name))
     }
 
     fn hides(&self, name: &[u8]) -> bool {

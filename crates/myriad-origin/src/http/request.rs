@@ -79,10 +79,10 @@ fn write_host(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> 
     let before = head.len();
     head.extend_from_slice(b"Host: ");
     let value_at = head.len();
-    if let Some(template) = &http.host {
+    if let Some(template) = &http.fields.host {
         write_value(template, request, frame, head)?;
     }
-    if head.len() == value_at && (http.host.is_none() || http.http_1_1) {
+    if head.len() == value_at && (http.fields.host.is_none() || http.http_1_1) {
         let host = url(request, http).map_or_else(String::new, PassUrl::proxy_host);
         head.extend_from_slice(host.as_bytes());
     }
@@ -122,7 +122,7 @@ struct Options {
 fn write_fields(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Options, EvalError> {
     let Exchange { request, frame } = exchange;
     let mut options = Options::default();
-    for field in &http.fields {
+    for field in &http.fields.written {
         let before = head.len();
         head.extend_from_slice(&field.name);
         head.extend_from_slice(b": ");
@@ -145,11 +145,11 @@ fn write_fields(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -
 
 /// Writes `Upgrade` with what is listed of its protocols (`upgrade_protocols`); tells which these are.
 fn write_upgrade(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Bytes, EvalError> {
-    let Some(template) = &http.upgrade else { return Ok(Bytes::new()) };
+    let Some(template) = &http.fields.upgrade else { return Ok(Bytes::new()) };
     let Exchange { request, frame } = exchange;
     let mut value = Vec::new();
     write_value(template, request, frame, &mut value)?;
-    let allowed = upgrade::allowed(&value, &http.upgrade_protocols);
+    let allowed = upgrade::allowed(&value, &http.fields.upgrade_protocols);
     if !allowed.is_empty() {
         for part in [b"Upgrade: ", &allowed[..], b"\r\n"] {
             head.extend_from_slice(part);
@@ -178,7 +178,7 @@ fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload
         || fields.has(Known::TransferEncoding)
         || exchange.request.upload.body.is_on_stream();
     let length = match payload {
-        RequestPayload::Empty => (sent_empty && !http.no_length).then_some(0),
+        RequestPayload::Empty => (sent_empty && !http.fields.no_length).then_some(0),
         RequestPayload::Bytes(bytes) => Some(bytes.len() as u64),
         RequestPayload::Stream(_, None) => {
             head.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
@@ -197,7 +197,7 @@ fn write_client_fields(request: &Request, http: &HttpPlace, purpose: Purpose<'_>
     let fields = purpose.fields(request);
     let nominated = Nominated::of(fields);
     for (known, name, value) in fields.iter_known() {
-        if purpose.leaves_out(known) || http.replaced.has(known, name) || nominated.has(name) {
+        if purpose.leaves_out(known) || http.fields.replaced.has(known, name) || nominated.has(name) {
             continue;
         }
         for part in [name, b": ", value, b"\r\n"] {
@@ -210,7 +210,7 @@ fn write_client_fields(request: &Request, http: &HttpPlace, purpose: Purpose<'_>
 fn write_conditions(http: &HttpPlace, purpose: Purpose<'_>, head: &mut Vec<u8>) {
     for (condition, value) in purpose.conditions() {
         let name = condition.field();
-        if !http.replaced.has(Some(condition.known()), name) {
+        if !http.fields.replaced.has(Some(condition.known()), name) {
             for part in [name, b": ", &value, b"\r\n"] {
                 head.extend_from_slice(part);
             }
