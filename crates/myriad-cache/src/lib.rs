@@ -5,6 +5,7 @@ mod arrival;
 mod claim;
 mod companion;
 mod complete;
+pub mod device_class;
 mod disk;
 mod early;
 mod explain;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use myriad_cache::device_class::DeviceClass;
 use myriad_conf::{
     MemoryLoader, Model, build, defaults,
     registry::{Contexts, DefaultValue, Directive},
@@ -119,7 +120,8 @@ fn the_policy_begins_with_what_an_empty_configuration_means() {
         assert_eq!((cache.background_update, cache.revalidate), (rules.background_update, rules.revalidate));
         assert_eq!((origin.answer.ignore, &cache.negative), (rules.ignore, &rules.negative));
     }
-    assert_eq!((own.rfc9111, own.device_class), (rules.rfc9111, rules.device_class));
+    let device_class = defaults(registry()).feature::<DeviceClass>().on;
+    assert_eq!((own.rfc9111, device_class), (rules.rfc9111, rules.device_class));
     assert_eq!(own.shared_fetch.on, rules.shared_fetch.on);
 }
 

@@ -233,15 +233,6 @@ pub(super) static OWN: &[Directive] = &[
     )
     .default("html")
     .differs("the purge module's; what names what was purged has that module's names, not its very bytes"),
-    Directive::new(
-        "cache_device_class",
-        HSL,
-        FLAG,
-        set!(Settings.flag => cache_rules.device_class),
-        "Whether what varies by User-Agent has one variant for each class of device.",
-    )
-    .default("off")
-    .own(),
 ];
 
 fn cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {

@@ -95,8 +95,6 @@ pub struct CacheRules {
     pub personal_cookies: PersonalCookies,
     /// `cache_rfc9111`: what RFC 9111 adds against nginx's behaviour.
     pub rfc9111: bool,
-    /// `cache_device_class`: variants by device classes instead of by `User-Agent`.
-    pub device_class: bool,
     /// `shared_fetch_headers`, `cache_key_field`, `cache_key_cookie`.
     pub shared_fetch: SharedFetchSettings,
     /// `cache_debug`.

@@ -13,6 +13,7 @@ use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
 
 use super::Compile;
 use super::fields::{announced, hidden, lower};
+use myriad_cache::device_class::DeviceClass;
 use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, NamedCaches, Reads};
 use myriad_page::{FetchBounds, PageFolder, PageZone};
 
@@ -107,7 +108,7 @@ impl Compile<'_> {
             personal,
             authorization_in_key,
             rfc9111: settings.cache_rules.rfc9111,
-            device_class: settings.cache_rules.device_class,
+            device_class: settings.feature::<DeviceClass>().on,
             announced: announced(origin),
             shared_fetch: self.shared_fetch(settings, key),
             grace: cache.stale,

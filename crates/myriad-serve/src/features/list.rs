@@ -7,6 +7,7 @@ use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Model};
 
 use super::{https_only, real_ip, referers};
+use myriad_cache::device_class;
 use myriad_content::{autoindex, stub_status};
 use myriad_control::{api, purge};
 use myriad_exchange::exchange::Request;
@@ -28,6 +29,7 @@ static FEATURES: &[Feature] = &[
     stub_status::FEATURE,
     Feature::new("cache", &[]).with_variables(myriad_cache::VARIABLES),
     Feature::new("cache", &[]).compiled_by(purge::keep_style),
+    device_class::FEATURE,
     Feature::new("charset", charset::ROWS),
     Feature::new("early_hints", early_hints::ROWS).compiled_by(early_hints::compile),
     Feature::new("encoding", &[]).with_variables(encoding::VARIABLES),
