@@ -72,8 +72,9 @@ impl Feature {
 
 /// What the directive of a content handler says.
 pub trait PlannedHandler: Debug + Send + Sync {
-    /// Makes the handler; `prefix` is what the location matches by, empty where that is no prefix.
-    fn make(&self, compile: &mut dyn SettingsCompiler, prefix: &[u8]) -> Box<dyn Handler>;
+    /// Makes the handler; `prefix` is what the location matches by, empty where that is no prefix. None where what the directive
+    /// names is not there, which has been reported.
+    fn make(&self, compile: &mut dyn SettingsCompiler, prefix: &[u8]) -> Option<Box<dyn Handler>>;
 }
 
 /// A [`PlannedHandler`] as the configuration keeps it.
@@ -87,7 +88,7 @@ pub fn planned(handler: impl PlannedHandler + 'static) -> HandlerConf {
     HandlerConf::Feature(FeatureHandler::new(Plan(Box::new(handler))))
 }
 
-/// Makes the handler that a feature has planned.
+/// Makes the handler that a feature has planned; none where that cannot be.
 pub fn made(compile: &mut dyn SettingsCompiler, handler: &FeatureHandler) -> Option<Box<dyn Handler>> {
-    handler.plan::<Plan>().map(|plan| plan.0.make(compile, handler.prefix.bytes()))
+    handler.plan::<Plan>().and_then(|plan| plan.0.make(compile, handler.prefix.bytes()))
 }

@@ -3,10 +3,8 @@
 use myriad_policy::{Grace, Invalidate, Methods, StatusMatch, UseStale, ValidFor};
 
 use super::{
-    Arguments, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, at_least,
-    purge::{cache_purge, response_type},
-    set,
-    zone::{cache_path, used},
+    Arguments, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, at_least, set,
+    zone::{cache_path, use_cache_zone},
 };
 use crate::{
     settings::{CacheValid, CacheZone, OriginSettings, PersonalCookies, Settings},
@@ -187,21 +185,6 @@ pub(super) static ROWS: &[FamilyRow] = &[
         set!(Origin.size => Some cache.max_range_offset),
         "Ranges beyond it pass the cache by.",
     ),
-    FamilyRow::new(
-        Directive::new(
-            "cache_purge",
-            HSL.or(Contexts::LOCATION_IF),
-            at_least(1),
-            Set::Settings(cache_purge),
-            "Takes the page of a key out of a zone, at once and also while it is being fetched.",
-        )
-        .differs(
-            "`ZONE KEY` in a location purges that key, `ZONE url TARGET` that URL; `on`, or a method, with `from`, and texts that \
-             are true as in NGINX Plus, purge by URL, `*`, regex, host and tags as well as by key, all variants at once; who \
-             may, where neither `from` nor `allow` says so: loopback and the server's own addresses, and nobody whose request \
-             was passed on; `on` is for PURGE and BAN",
-        ),
-    ),
 ];
 
 /// Directives that are the same for every protocol.
@@ -224,15 +207,6 @@ pub(super) static OWN: &[Directive] = &[
     )
     .default("off")
     .own(),
-    Directive::new(
-        "cache_purge_response_type",
-        HSL,
-        ONE,
-        Set::Settings(response_type),
-        "How the answer to a purge says what it was of.",
-    )
-    .default("html")
-    .differs("the purge module's; what names what was purged has that module's names, not its very bytes"),
 ];
 
 fn cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
@@ -243,7 +217,7 @@ fn cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
         if zone.is_empty() {
             return Err(args.invalid(0, "the name of a zone, or off"));
         }
-        used(args, &zone);
+        use_cache_zone(args, &zone);
         CacheZone::Zone(zone)
     };
     Ok(())

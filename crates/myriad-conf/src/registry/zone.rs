@@ -15,8 +15,8 @@ static ZONES: Names = Names {
     example: |name| format!("fastcgi_cache_path PATH keys_zone={name}:10m;"),
 };
 
-/// Notes that a zone of that name must be defined. What variables come to is known at run time alone.
-pub(super) fn used(args: &mut Arguments<'_>, zone: &Text) {
+/// Notes that a cache zone of that name must be defined. What variables come to is known at run time alone.
+pub fn use_cache_zone(args: &mut Arguments<'_>, zone: &Text) {
     if !zone.has_variables() {
         args.uses.push(Use { name: zone.clone(), of: &ZONES });
     }

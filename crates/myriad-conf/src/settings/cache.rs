@@ -99,45 +99,4 @@ pub struct CacheRules {
     pub shared_fetch: SharedFetchSettings,
     /// `cache_debug`.
     pub debug: CacheDebug,
-    /// `*_cache_purge` where it names no zone.
-    pub purge: PurgeSettings,
-    /// `cache_purge_response_type`.
-    pub purge_style: PurgeStyle,
-}
-
-/// How the answer to a purge says what it was of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PurgeStyle {
-    /// A page.
-    #[default]
-    Html,
-    /// An object.
-    Json,
-    /// A document.
-    Xml,
-    /// A line.
-    Text,
-}
-
-/// Which requests of a place purge what is stored, and who may send them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PurgeSettings {
-    /// Which requests purge.
-    pub when: PurgeCondition,
-    /// `purge_all`: they purge the whole zone.
-    pub everything: bool,
-    /// `from`: who may. None: loopback and the server's own addresses, by requests that nobody passed on.
-    pub from: Option<Vec<Network>>,
-}
-
-/// What makes a request one that purges.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum PurgeCondition {
-    /// Nothing.
-    #[default]
-    Off,
-    /// Its method, one of these.
-    Methods(Vec<String>),
-    /// One of the texts, when it is neither empty nor `0`.
-    Texts(Vec<Text>),
 }

@@ -27,10 +27,7 @@ mod shared_fetch;
 mod syslog;
 mod tls;
 
-pub use cache::{
-    CacheDebug, CacheRules, CacheSettings, CacheValid, CacheZone, PersonalCookies, PurgeCondition,
-    PurgeSettings, PurgeStyle,
-};
+pub use cache::{CacheDebug, CacheRules, CacheSettings, CacheValid, CacheZone, PersonalCookies};
 pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, MinRate, TempPath};
 pub use content::{
     ContentSettings, DisableSymlinks, ErrorPage, ErrorPageCode, OpenFileCache, OpenFileSettings,
@@ -71,15 +68,6 @@ use features::Features;
 pub enum Handler {
     /// One that a feature brings.
     Feature(FeatureHandler),
-    /// `fastcgi_cache_purge ZONE KEY`, `proxy_cache_purge ZONE KEY`.
-    Purge {
-        /// The zone's name.
-        zone: Text,
-        /// The key, or path and query; may hold variables.
-        text: Text,
-        /// `ZONE url TARGET`: the text is a path and query.
-        by_url: bool,
-    },
     /// `fastcgi_pass`, `proxy_pass` and their like; the details are in [`Settings::origin`] of that protocol.
     Origin {
         /// The protocol that the origin speaks.

@@ -28,8 +28,8 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 struct StubStatus;
 
 impl PlannedHandler for StubStatus {
-    fn make(&self, _: &mut dyn SettingsCompiler, _: &[u8]) -> Box<dyn Handler> {
-        Box::new(Self)
+    fn make(&self, _: &mut dyn SettingsCompiler, _: &[u8]) -> Option<Box<dyn Handler>> {
+        Some(Box::new(Self))
     }
 }
 

@@ -31,7 +31,7 @@ struct Api {
 }
 
 impl PlannedHandler for Api {
-    fn make(&self, _: &mut dyn SettingsCompiler, prefix: &[u8]) -> Box<dyn Handler> {
-        Box::new(ApiHandler { write: self.write, prefix: prefix.into() })
+    fn make(&self, _: &mut dyn SettingsCompiler, prefix: &[u8]) -> Option<Box<dyn Handler>> {
+        Some(Box::new(ApiHandler { write: self.write, prefix: prefix.into() }))
     }
 }

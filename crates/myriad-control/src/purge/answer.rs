@@ -5,8 +5,8 @@ use myriad_http::Known;
 use myriad_http::uri::{Escape, escape};
 use myriad_net::ResponseBody;
 
+use super::settings::PurgeStyle;
 use crate::purge::Outcome;
-use myriad_conf::settings::PurgeStyle;
 use myriad_exchange::exchange::Answer;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::Step;

@@ -2,18 +2,27 @@
 
 mod access;
 mod answer;
+mod compile;
+mod directives;
 pub mod foreign_page;
 pub mod own_host;
 mod place;
 pub mod request;
 mod run;
+mod settings;
 mod style;
 #[cfg(test)]
 pub mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use place::{PurgeBy, PurgePlace};
+use myriad_exchange::feature::Feature;
+
+pub use compile::rules;
 pub use run::{Outcome, Refused};
 pub use run::{check, invalidate, run, run_all, run_in, shorten, tend};
-pub use style::keep_style;
+
+/// The feature, for the list of them.
+pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)
+    .and_of_origins(directives::OF_ORIGINS)
+    .compiled_by(style::keep_style);

@@ -1,13 +1,14 @@
 //! `cache_purge_response_type` of a place.
 
-use myriad_conf::settings::{PurgeStyle, Settings};
+use myriad_conf::settings::Settings;
 
+use super::settings::PurgeStyle;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 /// Keeps how answers to purges say what they were of, where that is not a page.
-pub fn keep_style(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
-    let style = settings.cache_rules.purge_style;
+pub(super) fn keep_style(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    let style = *settings.feature::<PurgeStyle>();
     if style != PurgeStyle::default() {
         features.keep(style);
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use myriad_conf::model::{HttpConf, ServerName};
 use myriad_conf::{Diagnostic, Text};
+use myriad_page::PageZone;
 use myriad_script::{Assignment, Regex, Template};
 
 /// The compilation of a configuration that is under way.
@@ -27,6 +28,9 @@ pub trait SettingsCompiler {
 
     /// Compiles a regex, case disregarded. An error is reported.
     fn regex(&mut self, pattern: &Text) -> Option<Regex>;
+
+    /// The cache zone of that name, kept from before a reload or made now; none where nothing defines it.
+    fn cache_zone(&mut self, name: &str) -> Option<Arc<PageZone>>;
 
     /// The names of the server that the level stands in.
     fn server_names(&self) -> Vec<ServerName>;

@@ -14,6 +14,7 @@ use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
 use super::Compile;
 use super::fields::{announced, hidden, lower};
 use myriad_cache::device_class::DeviceClass;
+use myriad_control::purge;
 use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, NamedCaches, Reads};
 use myriad_page::{FetchBounds, PageFolder, PageZone};
 
@@ -62,7 +63,7 @@ impl Compile<'_> {
             host_in_key,
             uri_in_key,
             convert_head: cache.convert_head,
-            purge: self.purge(settings),
+            purge: purge::rules(self, settings),
             valid_texts: self.valid_texts(origin),
         })
     }

@@ -1,11 +1,14 @@
 //! The compilation, as features see it.
 
+use std::sync::Arc;
+
 use myriad_conf::model::{HttpConf, ServerName};
 use myriad_conf::{Diagnostic, Text};
 use myriad_script::{Assignment, Regex, Template};
 
 use super::Compile;
 use myriad_exchange::runtime::{SettingsCompiler, Shared};
+use myriad_page::PageZone;
 
 impl SettingsCompiler for Compile<'_> {
     fn template(&mut self, text: &Text) -> Template {
@@ -28,6 +31,10 @@ impl SettingsCompiler for Compile<'_> {
     fn regex(&mut self, pattern: &Text) -> Option<Regex> {
         let source = self.utf8(pattern);
         self.scripts.regex(source, true).map_err(|error| self.fail(pattern.span, error)).ok()
+    }
+
+    fn cache_zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
+        self.zone(name)
     }
 
     fn server_names(&self) -> Vec<ServerName> {

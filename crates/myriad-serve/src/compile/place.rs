@@ -61,11 +61,6 @@ impl Compile<'_> {
         let handler: Box<dyn Handler> = match &settings.handler {
             None => Box::new(FILES),
             Some(HandlerConf::Feature(handler)) => made(self, handler).unwrap_or_else(|| Box::new(FILES)),
-            // A zone that nothing defines has been reported.
-            Some(HandlerConf::Purge { zone, text, by_url }) => match self.zone(&zone.lossy()) {
-                Some(zone) => Box::new(self.apart(|compile| compile.purge_place(zone, text, *by_url))),
-                None => Box::new(FILES),
-            },
             Some(HandlerConf::Origin { protocol, target, prefix }) => {
                 match self.apart(|compile| compile.origin(settings, *protocol, (target, prefix))) {
                     Some(origin) => Box::new(OriginHandler(Arc::new(origin))),

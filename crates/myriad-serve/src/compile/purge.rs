@@ -1,36 +1,11 @@
-//! `*_cache_purge`: rules of a place, and what they come to for its server.
+//! `*_cache_purge`: what the rules of places come to for their server.
 
 use std::sync::Arc;
 
-use myriad_conf::Text;
-use myriad_conf::settings::{PurgeCondition, Settings};
-
-use super::Compile;
-use myriad_control::purge::{PurgeBy, PurgePlace};
 use myriad_exchange::runtime::{
     CachePlace, Caches, Place, PlaceId, PurgeRules, PurgeWhen, RealIp, ServerPurge,
 };
 use myriad_page::PageZone;
-
-impl Compile<'_> {
-    pub(super) fn purge(&mut self, settings: &Settings) -> Option<Box<PurgeRules>> {
-        let purge = &settings.cache_rules.purge;
-        let when = match &purge.when {
-            PurgeCondition::Off => return None,
-            PurgeCondition::Methods(methods) => {
-                PurgeWhen::Methods(methods.iter().map(|method| method.as_bytes().into()).collect())
-            }
-            PurgeCondition::Texts(texts) => PurgeWhen::Conditions(self.predicates(texts)),
-        };
-        let from = purge.from.as_ref().map(|list| list.as_slice().into());
-        Some(Box::new(PurgeRules { when, everything: purge.everything, from }))
-    }
-
-    pub(super) fn purge_place(&mut self, zone: Arc<PageZone>, text: &Text, by_url: bool) -> PurgePlace {
-        let template = self.template(text);
-        PurgePlace { zone, by: if by_url { PurgeBy::Url(template) } else { PurgeBy::Key(template) } }
-    }
-}
 
 /// What requests may purge in the places of a server, whichever of these they are sent to; `places` are those of the site,
 /// the server's from `own` on, which is the server itself. Nothing where one of them also asks who comes (`allow`, passwords,

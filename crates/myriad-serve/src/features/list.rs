@@ -28,7 +28,7 @@ static FEATURES: &[Feature] = &[
     autoindex::FEATURE,
     stub_status::FEATURE,
     Feature::new("cache", &[]).with_variables(myriad_cache::VARIABLES),
-    Feature::new("cache", &[]).compiled_by(purge::keep_style),
+    purge::FEATURE,
     device_class::FEATURE,
     Feature::new("charset", charset::ROWS),
     Feature::new("early_hints", early_hints::ROWS).compiled_by(early_hints::compile),

@@ -1,0 +1,23 @@
+//! What the directives come to for a place: which requests purge what it caches.
+
+use myriad_conf::settings::Settings;
+use myriad_script::Predicates;
+
+use super::settings::{PurgeCondition, PurgeSettings};
+use myriad_exchange::runtime::{PurgeRules, PurgeWhen, SettingsCompiler};
+
+/// The rules of a place; none where no request purges.
+pub fn rules(compile: &mut dyn SettingsCompiler, settings: &Settings) -> Option<Box<PurgeRules>> {
+    let purge = settings.feature::<PurgeSettings>();
+    let when = match &purge.when {
+        PurgeCondition::Off => return None,
+        PurgeCondition::Methods(methods) => {
+            PurgeWhen::Methods(methods.iter().map(|method| method.as_bytes().into()).collect())
+        }
+        PurgeCondition::Texts(texts) => {
+            PurgeWhen::Conditions(Predicates::new(texts.iter().map(|text| compile.template(text)).collect()))
+        }
+    };
+    let from = purge.from.as_ref().map(|list| list.as_slice().into());
+    Some(Box::new(PurgeRules { when, everything: purge.everything, from }))
+}

@@ -1,0 +1,107 @@
+//! `*_cache_purge`: the purge module's forms, and that of NGINX Plus; and how purges are answered.
+
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, Done, FamilyRow, ONE, Set, at_least, network, use_cache_zone,
+};
+use myriad_conf::settings::{Network, Settings};
+use myriad_conf::{Diagnostic, Word};
+
+use super::place::PurgeLocation;
+use super::settings::{PurgeCondition, PurgeSettings, PurgeStyle};
+use myriad_exchange::feature::planned;
+
+/// Directives that are the same for every protocol.
+pub(super) static ROWS: &[Directive] = &[Directive::new(
+    "cache_purge_response_type",
+    Contexts::HSL,
+    ONE,
+    Set::Settings(response_type),
+    "How the answer to a purge says what it was of.",
+)
+.default("html")
+.differs("the purge module's; what names what was purged has that module's names, not its very bytes")];
+
+/// Those that every protocol of origins has.
+pub(super) static OF_ORIGINS: &[FamilyRow] = &[
+    FamilyRow::new(
+        Directive::new(
+            "cache_purge",
+            Contexts::HSL.or(Contexts::LOCATION_IF),
+            at_least(1),
+            Set::Settings(cache_purge),
+            "Takes the page of a key out of a zone, at once and also while it is being fetched.",
+        )
+        .differs(
+            "`ZONE KEY` in a location purges that key, `ZONE url TARGET` that URL; `on`, or a method, with `from`, and texts that \
+             are true as in NGINX Plus, purge by URL, `*`, regex, host and tags as well as by key, all variants at once; who \
+             may, where neither `from` nor `allow` says so: loopback and the server's own addresses, and nobody whose request \
+             was passed on; `on` is for PURGE and BAN",
+        ),
+    ),
+];
+
+/// `ZONE KEY`, `ZONE url TARGET`: the whole location purges. `off`, `on`, a method, each with `purge_all` and `from`: requests
+/// with it purge. Else texts, one of which is true for requests that purge (NGINX Plus).
+fn cache_purge(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let first = args.bytes(0).to_vec();
+    if first == b"off" && args.len() == 1 {
+        *settings.feature_mut() = PurgeSettings::default();
+        return Ok(());
+    }
+    if let Some(methods) = methods(args, &first) {
+        let everything = args.len() > 1 && args.bytes(1) == b"purge_all";
+        let from = from(args, 1 + usize::from(everything))?;
+        *settings.feature_mut() = PurgeSettings { when: PurgeCondition::Methods(methods), everything, from };
+        return Ok(());
+    }
+    let by_url = args.len() == 3 && args.bytes(1) == b"url";
+    if (args.len() != 2 && !by_url) || first.contains(&b'$') {
+        let texts = args.words().iter().map(Word::to_text).collect();
+        *settings.feature_mut() =
+            PurgeSettings { when: PurgeCondition::Texts(texts), ..PurgeSettings::default() };
+        return Ok(());
+    }
+    let zone = args.text(0)?;
+    use_cache_zone(args, &zone);
+    settings.handler = Some(planned(PurgeLocation { zone, text: args.text(args.len() - 1)?, by_url }));
+    Ok(())
+}
+
+/// `cache_purge_response_type`.
+fn response_type(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let styles = [
+        ("html", PurgeStyle::Html),
+        ("json", PurgeStyle::Json),
+        ("xml", PurgeStyle::Xml),
+        ("text", PurgeStyle::Text),
+    ];
+    *settings.feature_mut() = args.choice::<PurgeStyle>(0, &styles)?;
+    Ok(())
+}
+
+/// The methods of requests that purge; none where the first argument is no method. `on` is also for `BAN`, which some
+/// plugins send.
+fn methods(args: &Arguments<'_>, first: &[u8]) -> Option<Vec<String>> {
+    if first == b"on" {
+        return Some(vec!["PURGE".to_owned(), "BAN".to_owned()]);
+    }
+    let alone = args.len() == 1 || matches!(args.bytes(1), b"from" | b"purge_all");
+    let is_method = alone && first.iter().all(u8::is_ascii_uppercase);
+    is_method.then(|| vec![String::from_utf8_lossy(first).into_owned()])
+}
+
+/// What follows `from`: addresses and networks, or `all`.
+fn from(args: &mut Arguments<'_>, at: usize) -> Result<Option<Vec<Network>>, Diagnostic> {
+    if args.len() == at {
+        return Ok(None);
+    }
+    if args.bytes(at) != b"from" || args.len() == at + 1 {
+        return Err(args.invalid(at, "\"from\" and who may purge: addresses, networks or \"all\""));
+    }
+    let mut from = Vec::with_capacity(args.len() - at - 1);
+    for index in at + 1..args.len() {
+        let word = args.bytes(index).to_vec();
+        from.push(network(args, index, &word)?);
+    }
+    Ok(Some(from))
+}
