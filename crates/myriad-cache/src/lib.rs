@@ -6,8 +6,10 @@ mod claim;
 mod companion;
 mod complete;
 pub mod device_class;
+mod directives;
 mod disk;
 mod early;
+mod examine;
 mod explain;
 mod far_range;
 mod fetch;
@@ -28,6 +30,8 @@ mod reader;
 mod refresh;
 mod revalidate;
 mod serve;
+pub mod settings;
+pub mod shared_fetch;
 mod stale;
 mod stale_instead;
 #[cfg(test)]
@@ -36,4 +40,11 @@ mod told;
 mod validity;
 mod variables;
 
-pub use variables::VARIABLES;
+use myriad_exchange::feature::Feature;
+
+/// The feature, for the list of them.
+pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)
+    .and_of_origins(directives::OF_ORIGINS)
+    .examining_blocks(examine::block)
+    .examining_http(examine::http)
+    .with_variables(variables::VARIABLES);

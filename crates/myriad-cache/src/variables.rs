@@ -10,7 +10,7 @@ use myriad_exchange::runtime::Reads::Cache;
 use myriad_exchange::runtime::Value::{Made, Ready};
 
 /// What the cache did, and what it had.
-pub const VARIABLES: &[Row] = &[
+pub(crate) const VARIABLES: &[Row] = &[
     Row::new(
         "upstream",
         "upstream_cache_status",

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::HttpConf;
-use myriad_conf::registry::{Directive, ExamineHttp, ExamineLocation, Family, FamilyRow};
+use myriad_conf::registry::{Directive, ExamineBlock, ExamineHttp, ExamineLocation, Family, FamilyRow};
 use myriad_conf::settings::{FeatureHandler, Handler as HandlerConf, HandlerPlan, Settings};
 
 use crate::exchange::Handler;
@@ -34,6 +34,12 @@ impl Feature {
     #[must_use]
     pub const fn and_of_origins(self, rows: &'static [FamilyRow]) -> Self {
         Self { family: self.family.and_of_origins(rows), ..self }
+    }
+
+    /// A feature that says of each location and each `if` what only the whole of it shows.
+    #[must_use]
+    pub const fn examining_blocks(self, examine: ExamineBlock) -> Self {
+        Self { family: self.family.examining_blocks(examine), ..self }
     }
 
     /// A feature that says of each location what only the whole of it shows.

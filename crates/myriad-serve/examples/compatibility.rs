@@ -302,6 +302,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("origin", "Origins"),
     ("cache", "Cache"),
     ("tuning", "Tuning of nginx's own machinery"),
+    ("shared_fetch", "shared_fetch"),
 ];
 
 /// The whole page.

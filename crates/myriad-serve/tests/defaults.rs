@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use myriad_cache::device_class::DeviceClass;
+use myriad_cache::settings::{CacheRules, CacheSettings};
+use myriad_cache::shared_fetch::SharedFetchSettings;
 use myriad_conf::{
     MemoryLoader, Model, build, defaults,
     registry::{Contexts, DefaultValue, Directive},
@@ -106,10 +108,10 @@ fn what_holds_at_the_outermost_level_is_what_an_empty_configuration_means() {
 
 #[test]
 fn the_policy_begins_with_what_an_empty_configuration_means() {
-    let (rules, own) = (Rules::default(), &defaults(registry()).cache_rules);
+    let (rules, own) = (Rules::default(), defaults(registry()));
     for protocol in registry().protocols() {
         let origin = defaults(registry()).origin(protocol);
-        let cache = &origin.cache;
+        let cache = origin.own::<CacheSettings>();
         assert!(cache.valid.is_empty() && rules.valid.is_empty());
         assert_eq!((cache.methods, cache.min_uses), (rules.methods, rules.min_uses));
         assert_eq!((cache.use_stale, cache.stale), (rules.use_stale, rules.grace));
@@ -120,15 +122,15 @@ fn the_policy_begins_with_what_an_empty_configuration_means() {
         assert_eq!((cache.background_update, cache.revalidate), (rules.background_update, rules.revalidate));
         assert_eq!((origin.answer.ignore, &cache.negative), (rules.ignore, &rules.negative));
     }
-    let device_class = defaults(registry()).feature::<DeviceClass>().on;
-    assert_eq!((own.rfc9111, device_class), (rules.rfc9111, rules.device_class));
-    assert_eq!(own.shared_fetch.on, rules.shared_fetch.on);
+    let (rfc9111, device_class) = (own.feature::<CacheRules>().rfc9111, own.feature::<DeviceClass>().on);
+    assert_eq!((rfc9111, device_class), (rules.rfc9111, rules.device_class));
+    assert_eq!(own.feature::<SharedFetchSettings>().on, rules.shared_fetch.on);
 }
 
 #[test]
 fn what_protects_visitors_and_the_server_is_on_where_nothing_is_written() {
     let settings = defaults(registry());
-    assert!(settings.cache_rules.personal_cookies.builtin);
+    assert!(settings.feature::<CacheRules>().personal_cookies.builtin);
     assert_eq!(settings.client.max_body_size, 1 << 20);
     assert!(settings.client.body_timeout > 0 && settings.client.header_timeout > 0);
 }

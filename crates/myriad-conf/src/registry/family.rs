@@ -7,7 +7,8 @@ use crate::{
     builtin::BuiltinFile,
     diagnostic::Diagnostic,
     model::{HttpConf, LocationConf},
-    settings::{OriginSettings, Protocol},
+    settings::{OriginSettings, Protocol, Settings},
+    span::Span,
     text::Text,
 };
 
@@ -21,11 +22,17 @@ pub struct Family {
     /// The directives whose names begin with the prefix of a protocol: once for each protocol that has them, where a feature
     /// brings the family; for that protocol alone, where a protocol brings it.
     pub of_origins: &'static [FamilyRow],
+    /// What only the whole of a location or an `if` shows.
+    pub(crate) examine_block: Option<ExamineBlock>,
     /// What only a whole location shows.
     pub(crate) examine_location: Option<ExamineLocation>,
     /// What only the whole configuration shows.
     pub(crate) examine_http: Option<ExamineHttp>,
 }
+
+/// Looks the settings of a location or an `if` over once its own directives have been read, and adds what it finds to what was
+/// found before. The span is that of the block's beginning.
+pub type ExamineBlock = fn(&Settings, Span, &mut Vec<Diagnostic>);
 
 /// Looks a location over once its own directives have been read, those of locations within it not yet, and adds what it finds
 /// to what was found before.
@@ -37,7 +44,7 @@ pub type ExamineHttp = fn(&HttpConf, &mut Vec<Diagnostic>);
 impl Family {
     /// Directives with names of their own.
     pub const fn new(name: &'static str, rows: &'static [Directive]) -> Self {
-        Self { name, rows, of_origins: &[], examine_location: None, examine_http: None }
+        Self { name, rows, of_origins: &[], examine_block: None, examine_location: None, examine_http: None }
     }
 
     /// Directives whose names begin with the prefix of a protocol.
@@ -49,6 +56,12 @@ impl Family {
     #[must_use]
     pub const fn and_of_origins(self, of_origins: &'static [FamilyRow]) -> Self {
         Self { of_origins, ..self }
+    }
+
+    /// Each location and each `if` is looked over by that function.
+    #[must_use]
+    pub const fn examining_blocks(self, examine: ExamineBlock) -> Self {
+        Self { examine_block: Some(examine), ..self }
     }
 
     /// Each location is looked over by that function.

@@ -1,12 +1,12 @@
 //! The families of directives that the language itself has.
 
 use super::{
-    acme, blocks, cache, client, content, control, encoding, family::Family, headers, http2, http3, log,
-    origin, origin_tls, process, resolver, rewrite, server, shared_fetch, tls, tuning, upstream,
+    acme, blocks, client, content, control, encoding, family::Family, headers, http2, http3, log, origin,
+    origin_tls, process, resolver, rewrite, server, tls, tuning, upstream, zone,
 };
 
 /// The families whose rows are directives as they stand.
-pub(super) const FAMILIES: [Family; 19] = [
+pub(super) const FAMILIES: [Family; 17] = [
     Family::new("process", process::ROWS),
     Family::new("control", control::ROWS),
     Family::new("server", server::ROWS),
@@ -19,8 +19,6 @@ pub(super) const FAMILIES: [Family; 19] = [
     Family::new("blocks", blocks::ROWS),
     Family::new("upstream", upstream::ROWS),
     Family::new("resolver", resolver::ROWS),
-    Family::new("cache", cache::OWN),
-    Family::new("shared_fetch", shared_fetch::ROWS),
     Family::new("tls", tls::ROWS),
     Family::new("http2", http2::ROWS),
     Family::new("acme", acme::ROWS),
@@ -32,6 +30,6 @@ pub(super) const FAMILIES: [Family; 19] = [
 pub(super) const OF_ORIGINS: [Family; 4] = [
     Family::of_origins("origin", origin::ROWS),
     Family::of_origins("origin_tls", origin_tls::ROWS),
-    Family::of_origins("cache", cache::ROWS),
+    Family::of_origins("cache", zone::OF_ORIGINS),
     Family::of_origins("tuning", tuning::ORIGIN),
 ];

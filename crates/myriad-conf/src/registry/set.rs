@@ -2,7 +2,8 @@
 
 /// `set!(Settings.flag => client.tcp_nodelay)`: the one argument, read by that method of [`Arguments`], goes to that field.
 /// `set!(Feature<Autoindex>.flag => on)`: the field is one of a feature's settings.
-/// `set!(Own<Environment>.text => index)`: the field is one of a protocol's own settings.
+/// `set!(Own<Environment>.text => index)`: the field is one of a protocol's own settings, or of those that a feature keeps for each
+/// protocol.
 #[macro_export]
 macro_rules! set {
     (Feature<$feature:ty>.$read:ident => $($field:ident).+) => {

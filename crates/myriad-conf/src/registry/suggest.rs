@@ -59,7 +59,7 @@ mod tests {
         let registry = testing::registry();
         let nearest_directive = |name| registry.nearest_directive(name);
         assert_eq!(nearest_directive("fastcgi_pas"), Some("fastcgi_pass"));
-        assert_eq!(nearest_directive("proxy_cache_vaild"), Some("proxy_cache_valid"));
+        assert_eq!(nearest_directive("proxy_read_timeuot"), Some("proxy_read_timeout"));
         assert_eq!(nearest_directive("ssl_certificat"), Some("ssl_certificate"));
         assert_eq!(nearest_directive("qqqqqqqq"), None);
     }

@@ -10,7 +10,7 @@ use std::{
 use super::{
     default,
     directive::{DefaultValue, Directive, Status},
-    family::{ExamineHttp, ExamineLocation, Family, ProtocolLanguage},
+    family::{ExamineBlock, ExamineHttp, ExamineLocation, Family, ProtocolLanguage},
     known::{self, known},
     own,
     suggest::nearest,
@@ -30,6 +30,7 @@ pub struct Registry {
     /// Defaults that are texts, as directives, by the index of their rows.
     defaults: Vec<(usize, Node)>,
     protocols: Vec<ProtocolLanguage>,
+    block_examinations: Vec<ExamineBlock>,
     location_examinations: Vec<ExamineLocation>,
     http_examinations: Vec<ExamineHttp>,
     /// What `http` begins with; made when it is first asked for.
@@ -46,10 +47,12 @@ impl Registry {
         let protocols: Vec<ProtocolLanguage> = protocols.into_iter().collect();
         let of_protocols = protocols.iter().flat_map(|language| language.families);
         let mut directives: Vec<Directive> = Vec::new();
+        let mut block_examinations = Vec::new();
         let (mut location_examinations, mut http_examinations) = (Vec::new(), Vec::new());
         for family in own::FAMILIES.iter().chain(&features).chain(of_protocols) {
             let rows = family.rows.iter().cloned();
             directives.extend(rows.map(|row| Directive { family: family.name, ..row }));
+            block_examinations.extend(family.examine_block);
             location_examinations.extend(family.examine_location);
             http_examinations.extend(family.examine_http);
         }
@@ -68,6 +71,7 @@ impl Registry {
             by_name,
             defaults,
             protocols,
+            block_examinations,
             location_examinations,
             http_examinations,
             outermost: OnceLock::new(),
@@ -107,6 +111,11 @@ impl Registry {
     /// The defaults that are texts, each with its row, as directives that stand nowhere.
     pub(crate) fn defaults(&self) -> impl Iterator<Item = (&Directive, &Node)> {
         self.defaults.iter().map(|(index, node)| (&self.directives[*index], node))
+    }
+
+    /// What looks each location and each `if` over.
+    pub(crate) fn block_examinations(&self) -> impl Iterator<Item = ExamineBlock> {
+        self.block_examinations.iter().copied()
     }
 
     /// What looks each location over.

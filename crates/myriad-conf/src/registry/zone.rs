@@ -1,12 +1,24 @@
-//! `fastcgi_cache_path`, `proxy_cache_path`.
+//! `*_cache_path`: the zones of caches.
 
-use super::{Arguments, Done, Names, Use};
+use super::{Arguments, Contexts, Directive, Done, FamilyRow, Names, Set, Use, at_least};
 use crate::{
     diagnostic::Diagnostic,
     model::{CacheZoneConf, HttpConf},
     number::parse_size,
     text::Text,
 };
+
+pub(super) static OF_ORIGINS: &[FamilyRow] = &[
+    FamilyRow::new(
+        Directive::new("cache_path", Contexts::HTTP, at_least(2), Set::Http(cache_path), "A cache zone.")
+            .repeats()
+            .differs(
+                "pages are in memory too, which `memory=SIZE` caps; `max_fetches=` and `fetch_queue=` bound what is fetched at once; files have nginx's names and a format of their own, \
+                 and are always written beside the cache, as with `use_temp_path=off`; `loader_files` is 10000 by \
+                 default; one zone may serve fastcgi_cache and proxy_cache alike",
+            ),
+    ),
+];
 
 /// Zones, as directives name them.
 static ZONES: Names = Names {
@@ -22,7 +34,7 @@ pub fn use_cache_zone(args: &mut Arguments<'_>, zone: &Text) {
     }
 }
 
-pub(super) fn cache_path(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+fn cache_path(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
     let mut zone = CacheZoneConf {
         name: String::new(),
         protocol: args.protocol(),

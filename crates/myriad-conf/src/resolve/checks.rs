@@ -7,7 +7,7 @@ use crate::{
     diagnostic::Diagnostic,
     model::{HttpConf, ListenAddress, ListenConf, LocationConf, Matcher, ServerConf, ServerName},
     registry::{Use, nearest},
-    settings::{CacheZone, Handler, Settings},
+    settings::{Handler, Settings},
     span::Span,
     text::Text,
 };
@@ -26,21 +26,6 @@ impl Builder<'_> {
                 None => format!("define it in http: {}", (of.example)(&name)),
             };
             self.findings.push(Diagnostic::error(used.span, message).undefined(&*name).help(help));
-        }
-    }
-
-    /// Refuses a cache without a key: every URI would be one page. nginx only warns.
-    pub(super) fn check_cache_key(&mut self, settings: &Settings, at: Span) {
-        let Some(Handler::Origin { protocol, .. }) = &settings.handler else { return };
-        let cache = &settings.origin(*protocol).cache;
-        if let CacheZone::Zone(zone) = &cache.zone
-            && cache.key.is_none()
-        {
-            let prefix = protocol.prefix();
-            let message = format!("no \"{prefix}cache_key\" for \"{prefix}cache\"");
-            let help = format!("write {prefix}cache_key \"$scheme$request_method$host$request_uri\";");
-            self.findings
-                .push(Diagnostic::error(at, message).related(zone.span, "the cache is on here").help(help));
         }
     }
 

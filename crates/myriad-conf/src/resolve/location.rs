@@ -10,6 +10,7 @@ use crate::{
     parsed::{Node, Word},
     registry::{Arguments, Block, Contexts, Set, parse_condition},
     settings::{FeatureHandler, Handler, Settings},
+    span::Span,
     text::Text,
 };
 
@@ -70,7 +71,7 @@ impl Builder<'_> {
                 None => {}
             }
         }
-        self.check_cache_key(&settings, node.span);
+        self.examine_block(&settings, node.span);
         self.check_pass_uri(&settings, around);
         Some(IfBlock { condition: condition?, settings, changes_settings, rewrite, span: node.span })
     }
@@ -132,7 +133,7 @@ impl Builder<'_> {
         {
             prefix.clone_from(&location.pattern);
         }
-        self.check_cache_key(&location.settings, location.span);
+        self.examine_block(&location.settings, location.span);
         for examine in self.registry.location_examinations() {
             examine(location, &mut self.findings);
         }
@@ -147,6 +148,12 @@ impl Builder<'_> {
             location.locations.extend(inner);
         }
         self.check_locations(&location.locations);
+    }
+
+    fn examine_block(&mut self, settings: &Settings, at: Span) {
+        for examine in self.registry.block_examinations() {
+            examine(settings, at, &mut self.findings);
+        }
     }
 
     fn alias(&mut self, node: &Node, location: &mut LocationConf) {

@@ -14,7 +14,6 @@ mod level;
 mod location;
 mod lost;
 mod survey;
-mod unkeyed;
 
 use crate::{
     diagnostic::Diagnostic,
@@ -49,8 +48,6 @@ pub fn survey(parsed: &Parsed, registry: &Registry) -> Survey {
         for examine in registry.http_examinations() {
             examine(http, &mut builder.findings);
         }
-        builder.hint_at_keys(http);
-        builder.hint_at_unkeyed_input(http);
     }
     let mut findings = builder.findings;
     let lost = Lost::by(parsed, &findings);

@@ -23,11 +23,10 @@ mod origin_parts;
 mod origin_tls;
 mod protocol;
 mod resolver;
-mod shared_fetch;
 mod syslog;
 mod tls;
 
-pub use cache::{CacheDebug, CacheRules, CacheSettings, CacheValid, CacheZone, PersonalCookies};
+pub use cache::{CacheDebug, CacheRules};
 pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, MinRate, TempPath};
 pub use content::{
     ContentSettings, DisableSymlinks, ErrorPage, ErrorPageCode, OpenFileCache, OpenFileSettings,
@@ -52,7 +51,6 @@ pub use origin_parts::{
 };
 pub use origin_tls::OriginTlsSettings;
 pub use resolver::ResolverSettings;
-pub use shared_fetch::{KeyedInput, SharedFetchSettings};
 pub use syslog::{SyslogConf, SyslogServer};
 pub use tls::{CertificateCache, SessionCache, TlsSettings, VerifyClient};
 
@@ -109,7 +107,7 @@ pub struct Settings {
     pub http2: Http2Settings,
     /// `http3*`, `quic_*`.
     pub http3: Http3Settings,
-    /// `personal_cookies`, `cache_rfc9111`: Myriad's own, for every protocol.
+    /// `cache_debug`: Myriad's own.
     pub cache_rules: CacheRules,
     features: Features,
 }

@@ -5,8 +5,7 @@ use super::next_upstream::NextUpstream;
 use super::origin_parts::{
     OriginAnswerSettings, OriginBufferingSettings, OriginConnectionSettings, OriginRequestSettings,
 };
-use super::{CacheSettings, OriginTlsSettings, Protocol};
-use crate::text::Text;
+use super::{OriginTlsSettings, Protocol};
 
 /// How an origin is asked and its answer taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,16 +22,14 @@ pub struct OriginSettings {
     pub answer: OriginAnswerSettings,
     /// How much of it is read ahead of the client.
     pub buffering: OriginBufferingSettings,
-    /// `*_cache*`.
-    pub cache: CacheSettings,
     /// `*_ssl_*`.
     pub tls: OriginTlsSettings,
-    /// What the protocol alone has.
+    /// What features keep for each protocol, and what the protocol alone has.
     own: Features,
 }
 
 impl OriginSettings {
-    /// Blank, but for what the protocol has no row for.
+    /// Settings that no directive was laid over, not even the defaults.
     pub(crate) fn new(protocol: Protocol) -> Self {
         Self {
             protocol,
@@ -41,17 +38,13 @@ impl OriginSettings {
             next_upstream: NextUpstream::default(),
             answer: OriginAnswerSettings::default(),
             buffering: OriginBufferingSettings::default(),
-            cache: CacheSettings {
-                key: protocol.default_key().map(|key| Text::builtin(key.text)),
-                convert_head: protocol.has_environment(),
-                ..CacheSettings::default()
-            },
             tls: OriginTlsSettings::default(),
             own: Features::default(),
         }
     }
 
-    /// Settings that the protocol alone has: what is written here or around, else what holds where nothing is written.
+    /// Settings that a feature keeps for each protocol, or that the protocol alone has: what is written here or around, else what
+    /// holds where nothing is written.
     pub fn own<T: FeatureSettings>(&self) -> &T {
         self.own.get()
     }

@@ -1,10 +1,9 @@
 use myriad_conf::{
     Text,
     model::{Balance, UpstreamAddress, UpstreamQueue},
-    settings::{CacheZone, Handler, NextUpstream},
+    settings::{Handler, NextUpstream},
     testing::{ENVIRONMENT, URL},
 };
-use myriad_policy::{LockRules, StatusMatch};
 
 use crate::{http, settings, texts};
 
@@ -60,14 +59,9 @@ fn what_one_family_lacks_is_unknown_there() {
 }
 
 #[test]
-fn cache_directives_are_read_and_the_lock_is_on_unless_it_is_written_off() {
+fn a_cache_zone_is_read() {
     let http = http(
-        "fastcgi_cache_path /c levels=1:2 keys_zone=Z:10m memory=64m max_size=1g inactive=1h use_temp_path=off;
-         server { fastcgi_cache Z; fastcgi_cache_key $uri; location /a { }
-           location /b { fastcgi_cache off; fastcgi_cache_lock off; fastcgi_cache_lock_timeout 3s; fastcgi_cache_lock_age 4s;
-             fastcgi_cache_valid 10m; fastcgi_cache_valid 404 1m; fastcgi_cache_valid any 30s;
-             fastcgi_cache_methods GET POST; fastcgi_cache_min_uses 3; fastcgi_cache_bypass $a $b; fastcgi_no_cache $c;
-             fastcgi_cache_use_stale error updating http_503; fastcgi_cache_background_update on; } }",
+        "fastcgi_cache_path /c levels=1:2 keys_zone=Z:10m memory=64m max_size=1g inactive=1h use_temp_path=off;",
     );
     let zone = &http.cache_zones[0];
     assert_eq!(
@@ -77,29 +71,6 @@ fn cache_directives_are_read_and_the_lock_is_on_unless_it_is_written_off() {
     assert_eq!(
         (zone.memory, zone.max_size, zone.inactive, zone.use_temp_path),
         (Some(64 << 20), Some(1 << 30), 3_600_000, false)
-    );
-    let cache = |index: usize| http.servers[0].locations[index].settings.origin(ENVIRONMENT).cache.clone();
-    let (a, b) = (cache(0), cache(1));
-    assert!(matches!(a.zone, CacheZone::Zone(name) if name.bytes() == b"Z"));
-    assert_eq!((a.lock, a.lock_rules), (true, LockRules { timeout_ms: None, age_ms: None }));
-    assert_eq!(
-        (b.zone, b.lock, b.lock_rules),
-        (CacheZone::Off, false, LockRules { timeout_ms: Some(3_000), age_ms: Some(4_000) })
-    );
-    let valid: Vec<_> = b.valid.iter().map(|valid| (valid.valid.status, valid.valid.ms)).collect();
-    let code = StatusMatch::Code;
-    let expected = [
-        (code(200), 600_000),
-        (code(301), 600_000),
-        (code(302), 600_000),
-        (code(404), 60_000),
-        (StatusMatch::Any, 30_000),
-    ];
-    assert_eq!(valid, expected);
-    assert!(b.methods.post && b.background_update && b.use_stale.updating && !b.use_stale.timeout);
-    assert_eq!(
-        (b.min_uses, texts(&b.bypass), texts(&b.no_cache)),
-        (3, vec!["$a".into(), "$b".into()], vec!["$c".into()])
     );
 }
 
@@ -123,38 +94,8 @@ fn words_of_next_upstream_set_their_condition() {
 
 #[test]
 fn only_a_protocol_that_says_so_has_a_default_key() {
-    let all = settings("");
-    assert_eq!(all.origin(URL).cache.key.as_ref().unwrap().bytes(), b"$proxy_host$request_uri");
-    assert_eq!(all.origin(ENVIRONMENT).cache.key, None);
-}
-
-#[test]
-fn personal_cookies_add_replace_or_end_the_list() {
-    let read = |text: &str| settings(text).cache_rules.personal_cookies;
-    assert!(read("").builtin && !read("").is_off());
-    assert!(read("personal_cookies off;").is_off());
-    let added = read("personal_cookies default mine other_*;");
-    assert!(added.builtin);
-    assert_eq!(texts(&added.names), ["mine", "other_*"]);
-    assert!(!read("personal_cookies mine;").builtin);
-}
-
-#[test]
-fn what_a_shared_fetch_tells_is_inherited_and_replaced_as_a_list() {
-    let inside = |outer: &str, inner: &str| {
-        let http = http(&format!("{outer} server {{ {inner} }}"));
-        http.servers[0].settings.cache_rules.shared_fetch.clone()
-    };
-    assert!(!inside("", "").on);
-    assert!(inside("shared_fetch_headers on;", "").on);
-    let named = inside("shared_fetch_headers on X-A;", "shared_fetch_headers X-B; shared_fetch_headers X-C;");
-    assert!(named.on);
-    assert_eq!(texts(&named.fields), ["X-B", "X-C"]);
-    assert!(!inside("shared_fetch_headers X-A;", "shared_fetch_headers off;").on);
-    let keyed = inside("cache_key_field Accept-Language en de;", "");
-    assert_eq!(texts(&keyed.keyed[0].values), ["en", "de"]);
-    let replaced = inside("cache_key_field Accept-Language;", "cache_key_cookie currency EUR;");
-    assert_eq!((replaced.keyed.len(), replaced.keyed[0].cookie), (1, true), "they are one list");
+    assert_eq!(URL.default_key().unwrap().text, "$proxy_host$request_uri");
+    assert!(ENVIRONMENT.default_key().is_none());
 }
 
 #[test]

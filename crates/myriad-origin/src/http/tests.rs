@@ -43,9 +43,5 @@ fn proxy_directives_of_its_own_are_read() {
 
 #[test]
 fn a_page_has_the_key_that_its_origin_is_asked_by() {
-    let all = settings("");
-    assert_eq!(
-        all.origin(HTTP).cache.key.as_ref().unwrap().bytes(),
-        b"$proxy_internal_scheme://$proxy_host$proxy_internal_uri"
-    );
+    assert_eq!(HTTP.default_key().unwrap().text, "$proxy_internal_scheme://$proxy_host$proxy_internal_uri");
 }

@@ -5,6 +5,7 @@ use myriad_conf::model::{LocationConf, Matcher};
 use myriad_conf::settings::{Handler, OriginSettings, Settings};
 
 use super::Compile;
+use myriad_cache::settings::CacheSettings;
 use myriad_exchange::runtime::{Label, PlaceId};
 
 impl Compile<'_> {
@@ -14,11 +15,12 @@ impl Compile<'_> {
             return Label::default();
         };
         let origin: &OriginSettings = settings.origin(*protocol);
-        let bypass = self.in_rules(|compile| compile.written(&origin.cache.bypass));
+        let cache = origin.own::<CacheSettings>();
+        let bypass = self.in_rules(|compile| compile.written(&cache.bypass));
         Label {
             handler: format!("{}pass {}", protocol.prefix(), target.lossy()),
             bypass,
-            no_cache: self.written(&origin.cache.no_cache),
+            no_cache: self.written(&cache.no_cache),
             ..Label::default()
         }
     }

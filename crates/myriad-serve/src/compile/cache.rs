@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use myriad_conf::Text;
 use myriad_conf::model::CacheZoneConf;
-use myriad_conf::settings::{CacheZone, OriginSettings, Settings};
+use myriad_conf::settings::{OriginSettings, Settings};
 use myriad_http::Known;
 use myriad_policy::{Invalidate, PersonalCookies, Rules};
 use myriad_script::{Predicates, Template};
@@ -14,6 +14,7 @@ use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
 use super::Compile;
 use super::fields::{announced, hidden, lower};
 use myriad_cache::device_class::DeviceClass;
+use myriad_cache::settings::{CacheRules, CacheSettings, CacheZone, cache_key};
 use myriad_control::purge;
 use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, NamedCaches, Reads};
 use myriad_page::{FetchBounds, PageFolder, PageZone};
@@ -23,7 +24,7 @@ const KEY_BYTES: u64 = 128;
 
 impl Compile<'_> {
     pub(super) fn cache(&mut self, settings: &Settings, origin: &OriginSettings) -> Caches {
-        let CacheZone::Zone(name) = &origin.cache.zone else { return Caches::None };
+        let CacheZone::Zone(name) = &origin.own::<CacheSettings>().zone else { return Caches::None };
         if !name.has_variables() {
             return self
                 .cache_in(&name.lossy(), settings, origin)
@@ -42,9 +43,9 @@ impl Compile<'_> {
     fn cache_in(&mut self, zone: &str, settings: &Settings, origin: &OriginSettings) -> Option<CachePlace> {
         let number = self.http.cache_zones.iter().position(|conf| conf.name == zone)?;
         let zone = self.zone(zone)?;
-        let cache = &origin.cache;
-        let key = match &cache.key {
-            Some(key) => self.in_rules(|compile| compile.template(key)),
+        let cache = origin.own::<CacheSettings>();
+        let key = match cache_key(origin) {
+            Some(key) => self.in_rules(|compile| compile.template(&key)),
             None => Template::constant(b""),
         };
         let names = self.scripts.catalogue();
@@ -62,14 +63,14 @@ impl Compile<'_> {
             max_range_offset: cache.max_range_offset,
             host_in_key,
             uri_in_key,
-            convert_head: cache.convert_head,
+            convert_head: cache.convert_head.unwrap_or(true),
             purge: purge::rules(self, settings),
             valid_texts: self.valid_texts(origin),
         })
     }
 
     fn valid_texts(&mut self, origin: &OriginSettings) -> Option<Box<[Option<Template>]>> {
-        let valid = &origin.cache.valid;
+        let valid = &origin.own::<CacheSettings>().valid;
         valid
             .iter()
             .any(|valid| valid.text.is_some())
@@ -81,8 +82,8 @@ impl Compile<'_> {
     }
 
     fn rules(&mut self, settings: &Settings, origin: &OriginSettings, key: &Template) -> Rules {
-        let cache = &origin.cache;
-        let cookies = &settings.cache_rules.personal_cookies;
+        let cache = origin.own::<CacheSettings>();
+        let CacheRules { personal_cookies: cookies, rfc9111 } = settings.feature::<CacheRules>();
         let names: Vec<String> = cookies.names.iter().map(|name| name.lossy().into_owned()).collect();
         let names_catalogue = self.scripts.catalogue();
         let holds = |what: Reads| key.reads(|id| names_catalogue.variable(id).reads(what));
@@ -105,15 +106,15 @@ impl Compile<'_> {
             use_stale: cache.use_stale,
             lock: cache.lock.then_some(cache.lock_rules),
             background_update: cache.background_update,
-            revalidate: cache.revalidate || settings.cache_rules.rfc9111,
+            revalidate: cache.revalidate || *rfc9111,
             personal,
             authorization_in_key,
-            rfc9111: settings.cache_rules.rfc9111,
+            rfc9111: *rfc9111,
             device_class: settings.feature::<DeviceClass>().on,
             announced: announced(origin),
             shared_fetch: self.shared_fetch(settings, key),
             grace: cache.stale,
-            invalidate: if settings.cache_rules.rfc9111 { Invalidate::Everything } else { cache.invalidate },
+            invalidate: if *rfc9111 { Invalidate::Everything } else { cache.invalidate },
             negative: cache.negative.clone(),
             hide: hidden(origin),
             pass: lower(&origin.answer.pass),

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use myriad_conf::model::{Balance, UpstreamAddress, UpstreamConf};
-use myriad_conf::settings::{
-    Buffers, CacheZone, OriginBufferingSettings, OriginSettings, Protocol, Settings,
-};
+use myriad_conf::settings::{Buffers, OriginBufferingSettings, OriginSettings, Protocol, Settings};
 use myriad_conf::{Diagnostic, Text};
 use myriad_script::Template;
 use myriad_upstream::{Address, Group, GroupConfig, KeepAlive, PeerConfig, Timeouts};
 
 use super::Compile;
 use super::fields::{hidden, lower};
+use myriad_cache::settings::{CacheRules, CacheSettings, CacheZone};
 use myriad_exchange::runtime::{AheadRules, AnswerRules, FetchRules, OriginGroup, OriginPlace, RequestRules};
 use myriad_origin::group::HTTP_IDLE;
 use myriad_origin::protocols;
@@ -155,15 +154,16 @@ impl Compile<'_> {
 /// What of the origin's answers goes to visitors.
 fn answer_rules(settings: &Settings, origin: &OriginSettings) -> AnswerRules {
     let mut pass = lower(&origin.answer.pass);
+    let rfc9111 = settings.feature::<CacheRules>().rfc9111;
     // RFC 9111 section 5.1: `Age` is counted from the origin's own `Date`.
-    if settings.cache_rules.rfc9111 && !matches!(origin.cache.zone, CacheZone::Off) {
+    if rfc9111 && !matches!(origin.own::<CacheSettings>().zone, CacheZone::Off) {
         pass.push(b"date"[..].into());
     }
     AnswerRules {
         hide: hidden(origin),
         passes_head: pass.iter().any(|name| [&b"server"[..], b"date"].contains(&&**name)),
         pass,
-        passes_interim: settings.cache_rules.rfc9111,
+        passes_interim: rfc9111,
         intercept_errors: origin.answer.intercept_errors,
         force_ranges: origin.answer.force_ranges,
         ignore_accel: origin.answer.ignore_accel,

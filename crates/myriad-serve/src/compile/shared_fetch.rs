@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use myriad_conf::Text;
-use myriad_conf::settings::{self as conf, Settings};
+use myriad_conf::settings::Settings;
 use myriad_http::Known;
 use myriad_policy::{KeyedInput, SharedFetch};
 use myriad_script::{Builtin, Template};
 
 use super::Compile;
+use myriad_cache::shared_fetch::{self, SharedFetchSettings};
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, Place, Reads};
 
@@ -43,7 +44,7 @@ impl Compile<'_> {
     /// The rules of a place, but for what only the whole configuration shows ([`tell_devices`]). A field or cookie that the
     /// key reads as it was sent is told apart by it, so that it goes to the origin.
     pub(super) fn shared_fetch(&mut self, settings: &Settings, key: &Template) -> SharedFetch {
-        let shared = &settings.cache_rules.shared_fetch;
+        let shared = settings.feature::<SharedFetchSettings>();
         let names = self.scripts.catalogue();
         let read = RefCell::new(Vec::new());
         key.reads(|id| {
@@ -64,7 +65,7 @@ impl Compile<'_> {
         SharedFetch { on: shared.on, fields, cookies, device: false, keyed }
     }
 
-    fn keyed_input(&mut self, input: &conf::KeyedInput) -> KeyedInput {
+    fn keyed_input(&mut self, input: &shared_fetch::KeyedInput) -> KeyedInput {
         // What the rules of a place read is what requests are told apart by before their key is made.
         let name = input.name.lossy().to_ascii_lowercase().replace('-', "_");
         let variable = if input.cookie { "$http_cookie".to_owned() } else { format!("$http_{name}") };

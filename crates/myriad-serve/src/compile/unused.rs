@@ -1,10 +1,11 @@
 //! Variables that stand where no request comes by: nginx refuses those that nothing defines there too.
 
-use myriad_conf::settings::{CacheZone, Handler, OriginSettings, Settings};
+use myriad_conf::settings::{Handler, OriginSettings, Settings};
 use myriad_conf::{Doubt, Text};
 
 use super::Compile;
 use super::place::PlaceContext;
+use myriad_cache::settings::{CacheSettings, CacheZone, cache_key};
 use myriad_gate::{auth_basic, auth_request};
 use myriad_origin::protocols;
 
@@ -44,8 +45,9 @@ impl Compile<'_> {
             let nobody = if origin.protocol.is_url() { NOBODY } else { NOBODY.trim_start_matches("http://") };
             self.origin(settings, origin.protocol, (&Text::builtin(nobody), &Text::default()));
         }
-        let cache = &origin.cache;
-        let texts = cache.key.iter().chain(&cache.bypass).chain(&cache.no_cache);
+        let cache = origin.own::<CacheSettings>();
+        let key = cache_key(origin);
+        let texts = key.as_deref().into_iter().chain(&cache.bypass).chain(&cache.no_cache);
         let texts = texts.chain(cache.valid.iter().filter_map(|valid| valid.text.as_ref()));
         let zone = match &cache.zone {
             CacheZone::Zone(zone) => Some(zone),

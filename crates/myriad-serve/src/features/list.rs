@@ -7,7 +7,7 @@ use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Model};
 
 use super::{https_only, real_ip, referers};
-use myriad_cache::device_class;
+use myriad_cache::{device_class, shared_fetch};
 use myriad_content::{autoindex, stub_status};
 use myriad_control::{api, purge};
 use myriad_exchange::exchange::Request;
@@ -27,9 +27,10 @@ static FEATURES: &[Feature] = &[
     Feature::new("auth_request", auth_request::ROWS),
     autoindex::FEATURE,
     stub_status::FEATURE,
-    Feature::new("cache", &[]).with_variables(myriad_cache::VARIABLES),
+    myriad_cache::FEATURE,
     purge::FEATURE,
     device_class::FEATURE,
+    shared_fetch::FEATURE,
     Feature::new("charset", charset::ROWS),
     Feature::new("early_hints", early_hints::ROWS).compiled_by(early_hints::compile),
     Feature::new("encoding", &[]).with_variables(encoding::VARIABLES),

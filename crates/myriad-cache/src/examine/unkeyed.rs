@@ -1,35 +1,31 @@
 //! Hints at what a visitor says, reaches the origin of everybody's page, and is in no key.
 
-use super::Builder;
-use super::hints::variables;
-use crate::{
-    diagnostic::Diagnostic,
-    model::HttpConf,
-    settings::{CacheZone, Handler, OriginSettings, Settings},
-    span::Span,
-    text::Text,
-};
+use myriad_conf::model::HttpConf;
+use myriad_conf::settings::{Handler, OriginSettings, Settings};
+use myriad_conf::{Diagnostic, Span, Text};
 
-impl Builder<'_> {
-    /// Pages whose fetch tells the origin everything that one visitor says, and what a configuration tells it besides the
-    /// list of `shared_fetch_headers`. Each is said once for a file.
-    pub(super) fn hint_at_unkeyed_input(&mut self, http: &HttpConf) {
-        let mut said: Vec<(Span, bool)> = Vec::new();
-        for settings in http.levels() {
-            let Some((zone, origin)) = cached(settings) else { continue };
-            let on = settings.cache_rules.shared_fetch.on;
-            let hint = if on {
-                let Some(param) = unkeyed(settings, origin) else { continue };
-                hint_at_param(param)
-            } else if origin.request.pass_fields {
-                hint_at_all(zone)
-            } else {
-                continue;
-            };
-            if !said.iter().any(|(span, of_param)| span.file == hint.span.file && *of_param == on) {
-                said.push((hint.span, on));
-                self.findings.push(hint);
-            }
+use super::variables::variables;
+use crate::settings::{CacheSettings, CacheZone, cache_key};
+use crate::shared_fetch::SharedFetchSettings;
+
+/// Pages whose fetch tells the origin everything that one visitor says, and what a configuration tells it besides the
+/// list of `shared_fetch_headers`. Each is said once for a file.
+pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
+    let mut said: Vec<(Span, bool)> = Vec::new();
+    for settings in http.levels() {
+        let Some((zone, origin)) = cached(settings) else { continue };
+        let on = settings.feature::<SharedFetchSettings>().on;
+        let hint = if on {
+            let Some(param) = unkeyed(settings, origin) else { continue };
+            hint_at_param(param)
+        } else if origin.request.pass_fields {
+            hint_at_all(zone)
+        } else {
+            continue;
+        };
+        if !said.iter().any(|(span, of_param)| span.file == hint.span.file && *of_param == on) {
+            said.push((hint.span, on));
+            findings.push(hint);
         }
     }
 }
@@ -56,7 +52,7 @@ fn hint_at_param(param: &Text) -> Diagnostic {
 fn cached(settings: &Settings) -> Option<(&Text, &OriginSettings)> {
     let Some(Handler::Origin { protocol, .. }) = &settings.handler else { return None };
     let origin = settings.origin(*protocol);
-    match &origin.cache.zone {
+    match &origin.own::<CacheSettings>().zone {
         CacheZone::Zone(zone) => Some((zone, origin)),
         CacheZone::Off => None,
     }
@@ -64,9 +60,9 @@ fn cached(settings: &Settings) -> Option<(&Text, &OriginSettings)> {
 
 /// The value of the first parameter or field that says what the visitor said, where the key does not.
 fn unkeyed<'s>(settings: &Settings, origin: &'s OriginSettings) -> Option<&'s Text> {
-    let key = origin.cache.key.as_ref().map(|key| key.lossy().into_owned()).unwrap_or_default();
+    let key = cache_key(origin).map(|key| key.lossy().into_owned()).unwrap_or_default();
     let key = variables(&key).unwrap_or_default();
-    let keyed = &settings.cache_rules.shared_fetch.keyed;
+    let keyed = &settings.feature::<SharedFetchSettings>().keyed;
     let is_keyed = |name: &str| {
         key.contains(&name)
             || keyed.iter().any(|input| {

@@ -1,7 +1,9 @@
-//! What a fetch of a page for everybody tells its origin, and what of a visitor's request its key holds.
+//! The directives.
 
-use super::{Arguments, Contexts, Directive, Done, Set, at_least};
-use crate::settings::{KeyedInput, Settings};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::settings::Settings;
+
+use super::settings::{KeyedInput, SharedFetchSettings};
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
@@ -37,7 +39,7 @@ pub(super) static ROWS: &[Directive] = &[
 ];
 
 fn shared_fetch_headers(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let shared = &mut settings.cache_rules.shared_fetch;
+    let shared = settings.feature_mut::<SharedFetchSettings>();
     args.start(&mut shared.fields);
     if args.first {
         shared.on = false;
@@ -74,7 +76,7 @@ fn cache_key_cookie(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn keyed(settings: &mut Settings, args: &mut Arguments<'_>, cookie: bool) -> Done {
-    let list = &mut settings.cache_rules.shared_fetch.keyed;
+    let list = &mut settings.feature_mut::<SharedFetchSettings>().keyed;
     args.start(list);
     let name = args.text(0)?;
     // `$http_NAME` reads a field, so that its name has the letters of a variable.

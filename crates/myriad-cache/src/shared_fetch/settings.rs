@@ -1,6 +1,6 @@
-//! What a fetch of a page for everybody tells its origin of the visitor who caused it.
+//! What the directives say.
 
-use crate::text::Text;
+use myriad_conf::{Text, feature_settings};
 
 /// `shared_fetch_headers`, `cache_key_field`, `cache_key_cookie`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct SharedFetchSettings {
     /// What the key holds of a visitor's request.
     pub keyed: Vec<KeyedInput>,
 }
+
+feature_settings!(SharedFetchSettings);
 
 /// One `cache_key_field` or `cache_key_cookie`.
 #[derive(Clone, Debug, PartialEq, Eq)]

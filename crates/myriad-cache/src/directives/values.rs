@@ -1,0 +1,141 @@
+//! What `*_cache*` take, read into the settings.
+
+#![allow(clippy::unnecessary_wraps, reason = "setters share one signature")]
+
+use myriad_conf::registry::{Arguments, Done, use_cache_zone};
+use myriad_conf::settings::OriginSettings;
+use myriad_conf::{Text, Word};
+use myriad_policy::{Grace, Invalidate, Methods, StatusMatch, UseStale, ValidFor};
+
+use crate::settings::{CacheSettings, CacheValid, CacheZone};
+
+pub(super) fn cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let zone = args.text(0)?;
+    origin.own_mut::<CacheSettings>().zone = if zone.value == b"off" {
+        CacheZone::Off
+    } else {
+        if zone.is_empty() {
+            return Err(args.invalid(0, "the name of a zone, or off"));
+        }
+        use_cache_zone(args, &zone);
+        CacheZone::Zone(zone)
+    };
+    Ok(())
+}
+
+/// Statuses a bare time covers, as in nginx.
+const DEFAULT_STATUSES: [u16; 3] = [200, 301, 302];
+
+pub(super) fn cache_valid(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let list = &mut origin.own_mut::<CacheSettings>().valid;
+    args.start(list);
+    let last = args.len() - 1;
+    let text = args.bytes(last).contains(&b'$').then(|| args.text(last)).transpose()?;
+    let ms = if text.is_some() { 0 } else { args.millis(last)? };
+    let of = |status| CacheValid { valid: ValidFor { status, ms }, text: text.clone() };
+    if last == 0 {
+        list.extend(DEFAULT_STATUSES.map(|code| of(StatusMatch::Code(code))));
+    }
+    for index in 0..last {
+        let status = match args.bytes(index) {
+            b"any" => StatusMatch::Any,
+            _ => match args.count(index) {
+                Ok(code @ 100..=599) => StatusMatch::Code(code as u16),
+                _ => return Err(args.invalid(index, "\"any\" or a status from 100 to 599")),
+            },
+        };
+        list.push(of(status));
+    }
+    Ok(())
+}
+
+pub(super) fn cache_methods(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let mut methods = Methods::default();
+    for index in 0..args.len() {
+        methods.post |= args.choice(index, &[("GET", false), ("HEAD", false), ("POST", true)])?;
+    }
+    origin.own_mut::<CacheSettings>().methods = methods;
+    Ok(())
+}
+
+fn add_texts(list: &mut Vec<Text>, args: &Arguments<'_>) {
+    args.start(list);
+    list.extend(args.words().iter().map(Word::to_text));
+}
+
+pub(super) fn cache_bypass(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    add_texts(&mut origin.own_mut::<CacheSettings>().bypass, args);
+    Ok(())
+}
+
+pub(super) fn no_cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    add_texts(&mut origin.own_mut::<CacheSettings>().no_cache, args);
+    Ok(())
+}
+
+pub(super) fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let mut when = UseStale::default();
+    let http = !origin.protocol.has_environment();
+    let mut off = false;
+    for index in 0..args.len() {
+        let field = match args.bytes(index) {
+            b"error" => &mut when.error,
+            b"timeout" => &mut when.timeout,
+            b"invalid_header" => &mut when.invalid_header,
+            b"updating" => &mut when.updating,
+            b"http_500" => &mut when.http_500,
+            b"http_502" if http => &mut when.http_502,
+            b"http_503" => &mut when.http_503,
+            b"http_504" if http => &mut when.http_504,
+            b"http_403" => &mut when.http_403,
+            b"http_404" => &mut when.http_404,
+            b"http_429" => &mut when.http_429,
+            b"off" => &mut off,
+            _ => {
+                return Err(args.invalid(
+                    index,
+                    "error, timeout, invalid_header, updating, http_500 and the like, or off",
+                ));
+            }
+        };
+        *field = true;
+    }
+    origin.own_mut::<CacheSettings>().use_stale = if off { UseStale::default() } else { when };
+    Ok(())
+}
+
+pub(super) fn cache_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let time = |index| if args.bytes(index) == b"off" { Ok(u64::MAX) } else { args.millis(index) };
+    origin.own_mut::<CacheSettings>().stale = Grace { refresh_ms: time(0)?, failure_ms: time(1)? };
+    Ok(())
+}
+
+/// Statuses that say that there is no page to see, or none for this request: a redirect or a page would be hidden by such a
+/// rule, and a server error has `*_cache_valid`.
+pub(super) fn cache_negative(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let list = &mut origin.own_mut::<CacheSettings>().negative;
+    list.clear();
+    let last = args.len() - 1;
+    if last == 0 {
+        return if args.bytes(0) == b"off" {
+            Ok(())
+        } else {
+            Err(args.invalid(0, "statuses and a time, or off"))
+        };
+    }
+    let valid = args.millis(last)?;
+    for index in 0..last {
+        match args.count(index) {
+            Ok(code @ (403 | 404 | 410 | 451)) => list.push((code as u16, valid)),
+            _ => return Err(args.invalid(index, "403, 404, 410 or 451")),
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn cache_invalidate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let choices =
+        [("off", Invalidate::Nothing), ("redirect", Invalidate::Redirects), ("on", Invalidate::Everything)];
+    origin.own_mut::<CacheSettings>().invalidate = args.choice(0, &choices)?;
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Variables of a text, before it is compiled.
+
+/// The names of the variables of a text, in their order; `None` where a `$` names none.
+pub(super) fn variables(text: &str) -> Option<Vec<&str>> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        rest = &rest[at + 1..];
+        let (name, after) = if let Some(braced) = rest.strip_prefix('{') {
+            braced.split_once('}')?
+        } else {
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            rest.split_at(end)
+        };
+        if name.is_empty() {
+            return None;
+        }
+        names.push(name);
+        rest = after;
+    }
+    Some(names)
+}
