@@ -9,9 +9,9 @@ use myriad_store::{Admission, Body, FlightWriter, KeyRef, Selection};
 use crate::complete::complete;
 use crate::page;
 use myriad_exchange::exchange::{Exchange, Request};
-use myriad_exchange::keys::page_key::{CODINGS, of_other_codings};
 use myriad_exchange::runtime::CachePlace;
 use myriad_page::PageMeta;
+use myriad_page::key::{CODINGS, of_other_codings};
 
 /// The other of the two keys, should the answer turn out to belong under that too: everybody's, where it does not vary by
 /// coding, and that for other codings, where it does.

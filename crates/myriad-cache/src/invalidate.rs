@@ -10,8 +10,8 @@ use myriad_store::KeyRef;
 use myriad_control::purge;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::keys::page_key;
-use myriad_exchange::keys::page_key::of_other_codings;
 use myriad_exchange::runtime::CachePlace;
+use myriad_page::key::of_other_codings;
 
 /// After an answer to a request that may have changed something: what is stored for its URI, and for those that the
 /// answer names on this host, is of no more use, also what is being fetched at this moment. It holds before anybody sees the

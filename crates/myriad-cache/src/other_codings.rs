@@ -13,9 +13,9 @@ use myriad_store::KeyRef;
 
 use myriad_exchange::exchange::lines_named;
 use myriad_exchange::exchange::{OtherCodings, Request};
-use myriad_exchange::keys::page_key::{CODINGS, of_other_codings};
 use myriad_exchange::runtime::{CachePlace, OriginPlace};
 use myriad_page::Page;
+use myriad_page::key::{CODINGS, of_other_codings};
 use myriad_page::write_variant;
 
 /// The keys of all that is stored of a request's page, which its origin takes back: that for other codings as well. Everybody's

@@ -2,8 +2,8 @@
 
 use myriad_http::{Known, Method, Version};
 
+use crate::agents::is_msie6;
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::agents::is_msie6;
 use myriad_exchange::runtime::KeepAliveRules;
 
 /// Whether the connection ends with the answer under way.

@@ -1,6 +1,7 @@
 //! From an answer to a response: conditions, filters, the coding, ranges, the head.
 
 mod add_header;
+mod agents;
 pub mod allow;
 mod cache_debug;
 mod conditions;

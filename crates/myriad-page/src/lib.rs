@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `zone`, `zone_counts` | zones of pages on their store; what they count |
 //! | `page_record`, `texts`, `marks`, `kept_*` | what is written of a page beside its body |
+//! | `key` | the bytes of a key and of its parts |
 //! | `variant`, `confirmable` | which variant a request asks for; by what a page can be confirmed |
 //! | `covering` | whether a purge covers a page |
 //! | `fetches` | how many fetches fill a zone at once, and who waits |
@@ -15,6 +16,7 @@ mod fetches;
 mod keep;
 mod kept_lifetime;
 mod kept_proxied;
+pub mod key;
 mod marks;
 mod page_record;
 mod proxied_facts;

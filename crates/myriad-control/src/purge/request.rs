@@ -19,6 +19,7 @@ use myriad_exchange::exchange::{Exchange, Handler, MethodHandler, Request};
 use myriad_exchange::keys::page_key;
 use myriad_exchange::runtime::{CachePlace, PurgeRules, PurgeWhen};
 use myriad_page::PageZone;
+use myriad_page::key;
 
 /// A purge that a request may make, and that is not made yet.
 pub struct Order {
@@ -200,7 +201,7 @@ fn named(exchange: &mut Exchange, rules: &PurgePlace) -> Result<Step, EvalError>
             return Ok(answer::invalid("the key with * at its end is longer than 4096 bytes"));
         }
         PurgeBy::Key(_) => {
-            let key = page_key::named(text.clone());
+            let key = key::named(text.clone());
             beginning(&key, false).unwrap_or_else(|| Command::hard(What::Keys(both_keys(request, key))))
         }
     };

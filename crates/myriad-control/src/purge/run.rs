@@ -9,7 +9,7 @@ use myriad_log::{ErrorLog, Level};
 use myriad_policy::{Command, What};
 use myriad_store::{Count, Covered, KeyRef, Purge, PurgeError};
 
-use myriad_exchange::keys::page_key::of_other_codings;
+use myriad_page::key::of_other_codings;
 use myriad_page::{PageZone, covering, system_ms};
 
 /// Longest name of a purge in the log, in bytes.

@@ -4,7 +4,7 @@ use crate::exchange::Exchange;
 use crate::runtime::{ErrorPage, Place};
 
 /// The page for a status, unless no further one may follow (`recursive_error_pages`).
-pub(super) fn page_now<'a>(exchange: &Exchange, place: &'a Place, status: u16) -> Option<&'a ErrorPage> {
+pub fn page_now<'a>(exchange: &Exchange, place: &'a Place, status: u16) -> Option<&'a ErrorPage> {
     if exchange.request.errors.pages_end { None } else { find(&place.errors.pages, status) }
 }
 

@@ -1,6 +1,5 @@
 //! Answers of this server's own: errors, redirects.
 
-pub mod error;
 pub mod error_body;
 pub mod error_pages;
 pub mod msie;

@@ -1,6 +1,5 @@
 //! One request on its way: what scripts may read of it, and what they make.
 
-pub mod agents;
 mod answer;
 mod cache_facts;
 mod child;
@@ -12,7 +11,6 @@ mod lineage;
 mod lines;
 mod media_type;
 mod near;
-mod offered;
 mod origin_facts;
 mod parts;
 pub mod paths;
@@ -29,7 +27,7 @@ mod step;
 mod target;
 pub mod variables;
 mod visit;
-pub mod watch;
+mod watch;
 
 pub use answer::{Answer, MadeFrom};
 pub use cache_facts::OtherCodings;

@@ -1,9 +1,9 @@
 //! What `$upstream_*` variables read.
 
+use std::any::Any;
+
 use myriad_http::ResponseHead;
 use myriad_upstream::{Attempt, Attempts, Trailers};
-
-use crate::runtime::PassUrl;
 
 /// What is known of the origin's part in an exchange.
 #[derive(Default)]
@@ -14,8 +14,8 @@ pub struct OriginFacts {
     pub head: Option<ResponseHead>,
     /// The fields behind its body, once that has ended.
     pub trailers: Option<Trailers>,
-    /// The URL that variables of `proxy_pass` made.
-    pub url: Option<PassUrl>,
+    /// What the protocol made of a target with variables: of `proxy_pass` its URL.
+    pub prepared: Option<Box<dyn Any>>,
 }
 
 impl OriginFacts {

@@ -9,8 +9,9 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 use myriad_bounded::DirectMapped;
+use myriad_script::locations::Found;
 
-use crate::runtime::{Found, PlaceId, ServerId};
+use crate::runtime::{PlaceId, ServerId};
 
 /// Longer URIs are not remembered.
 const LONGEST: usize = 256;

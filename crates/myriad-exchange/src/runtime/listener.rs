@@ -3,15 +3,16 @@
 use std::net::{IpAddr, SocketAddr};
 
 use myriad_net::Connection;
+use myriad_script::ServerNames;
 
-use super::{Names, ServerId};
+use super::ServerId;
 
 /// The servers of one address.
 pub struct Hosts {
     /// The server for hosts that no name covers.
     pub default: ServerId,
     /// The names.
-    pub names: Names,
+    pub names: ServerNames,
     /// Whether clients are announced by the PROXY protocol (`listen … proxy_protocol`).
     pub proxy_protocol: bool,
     /// Whether HTTP/2 is spoken whatever the servers say (`listen … http2`).
@@ -38,7 +39,8 @@ pub struct Listener {
 impl Listener {
     /// The servers of an address, none for the socket's own; `first` becomes the default where there were none yet.
     pub fn at(&mut self, ip: Option<IpAddr>, first: ServerId) -> &mut Hosts {
-        let fresh = || Hosts { default: first, names: Names::default(), proxy_protocol: false, http2: false };
+        let fresh =
+            || Hosts { default: first, names: ServerNames::default(), proxy_protocol: false, http2: false };
         let Some(ip) = ip else { return self.bound.get_or_insert_with(fresh) };
         let at = self.specific.iter().position(|(known, _)| *known == ip).unwrap_or_else(|| {
             self.specific.push((ip, fresh()));

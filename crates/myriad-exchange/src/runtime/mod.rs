@@ -10,9 +10,7 @@ mod headers;
 mod https_only;
 mod ids;
 mod listener;
-mod locations;
 mod media_types;
-mod names;
 mod offer;
 mod origin_compiler;
 mod origin_group;
@@ -21,7 +19,6 @@ mod origin_protocol;
 mod origin_rules;
 mod origin_tls;
 mod param;
-mod pass_url;
 mod passing;
 mod place;
 mod place_features;
@@ -44,10 +41,8 @@ pub use headers::{AddField, DebugRules, HeaderRules};
 pub use https_only::HttpsOnly;
 pub use ids::{PlaceId, ServerId};
 pub use listener::{Hosts, Listener};
-pub use locations::{Found, Locations};
 pub use media_types::TypeSet;
 pub use myriad_conf::settings::Network;
-pub use names::Names;
 pub use offer::{Offer, OfferRules};
 pub use origin_compiler::OriginCompiler;
 pub use origin_group::OriginGroup;
@@ -56,7 +51,6 @@ pub use origin_protocol::{MakeError, OriginProtocol, ProtocolRequest};
 pub use origin_rules::{AheadRules, AnswerRules, FetchRules};
 pub use origin_tls::{NamedPair, OriginTlsPlace};
 pub use param::Param;
-pub use pass_url::PassUrl;
 pub use place::{
     BodyRules, ConnectionRules, EntryRules, ErrorRules, KeepAliveRules, LimitExcept, LogRules, Place, Rates,
     RedirectRules, RewriteRules, UploadRules,

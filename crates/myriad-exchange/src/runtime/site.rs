@@ -8,13 +8,14 @@ use std::sync::Arc;
 use myriad_conf::settings::Http3Settings;
 use myriad_log::{ErrorLog, Format};
 use myriad_net::{Connection, Limits, Refusal, StreamLimits};
+use myriad_script::locations::Locations;
 use myriad_script::{Frame, Program, Variable};
 use myriad_store::DiskLimits;
 use myriad_tls::ClientRules;
 use myriad_upstream::ResolverConfig;
 
 use super::{
-    AcmePlan, Atlas, Hosts, HttpsOnly, Listener, Locations, NamedPair, Network, OriginGroup, Place, PlaceId,
+    AcmePlan, Atlas, Hosts, HttpsOnly, Listener, NamedPair, Network, OriginGroup, Place, PlaceId,
     PlannedStaple, ServerId, ServerPurge, Shortcut, VariableRef, VariableRegistry,
 };
 use crate::exchange::Request;

@@ -7,6 +7,7 @@ use myriad_http::token::is_tchar;
 
 use super::compile_rewriting;
 use super::language::{HTTP, LANGUAGE};
+use super::pass_url::PassUrl;
 use super::place::{HttpPlace, ReplacedFields, SentFields};
 use super::rewriting::Rewriting;
 use super::settings::{HttpSettings, HttpVersion};
@@ -14,7 +15,7 @@ use super::variables::VARIABLES;
 use crate::compiled::{CompiledProtocol, Spoken};
 use crate::upgrade;
 use crate::upgrade_protocols::UpgradeProtocols;
-use myriad_exchange::runtime::{OriginCompiler, Param, PassUrl, Target};
+use myriad_exchange::runtime::{OriginCompiler, Param, Target};
 
 /// Fields of the client that concern its own connection, or are written anew.
 const NOT_PASSED: [Known; 9] = [

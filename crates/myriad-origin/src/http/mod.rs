@@ -6,6 +6,7 @@ mod cookies;
 mod directives;
 mod fields;
 mod language;
+mod pass_url;
 mod place;
 mod protocol;
 mod request;

@@ -3,8 +3,9 @@
 use myriad_http::Known;
 use myriad_script::Template;
 
+use super::pass_url::PassUrl;
 use super::rewriting::{CookieRewrites, Rewriting};
-use myriad_exchange::runtime::{OriginTlsPlace, Param, PassUrl, ResolverPlace};
+use myriad_exchange::runtime::{OriginTlsPlace, Param, ResolverPlace};
 
 /// `proxy_pass` and its kin.
 pub(crate) struct HttpPlace {

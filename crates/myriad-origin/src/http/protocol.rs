@@ -5,12 +5,13 @@ use myriad_net::RequestBody;
 use myriad_script::Template;
 use myriad_upstream::RequestPayload;
 
+use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use super::{fields, request, uri, url};
 use crate::nominated::Nominated;
 use crate::tls;
 use myriad_exchange::exchange::{Answer, Exchange, Purpose, Request, Step};
-use myriad_exchange::runtime::{MakeError, OriginProtocol, PassUrl, ProtocolRequest, RequestRules, Who};
+use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
 
 /// The most of an URI that the error log shows, bytes.
 const SHOWN_URI: usize = 2048;

@@ -11,12 +11,13 @@ use myriad_http::{Known, Method, Version};
 use myriad_script::{EvalError, Template};
 use myriad_upstream::{Protocol, RequestPayload};
 
+use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use super::uri::{url, write_uri};
 use crate::nominated::Nominated;
 use crate::upgrade;
 use myriad_exchange::exchange::{Exchange, Purpose, Request, scratch};
-use myriad_exchange::runtime::{PassUrl, RequestRules};
+use myriad_exchange::runtime::RequestRules;
 
 /// Makes the HTTP request of the current place: its head, method, and the body that is sent.
 pub(crate) fn make(

@@ -3,11 +3,13 @@
 use myriad_log::Level;
 use myriad_script::Template;
 
+use super::pass_url::PassUrl;
 use super::place::HttpPlace;
+use super::uri::prepared;
 use crate::group::named_group;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
-use myriad_exchange::runtime::{PassUrl, Who};
+use myriad_exchange::runtime::Who;
 
 /// Makes the URL; the step is the answer where there is none to be made.
 pub(super) fn prepare(exchange: &mut Exchange, template: &Template) -> Option<Step> {
@@ -19,7 +21,7 @@ pub(super) fn prepare(exchange: &mut Exchange, template: &Template) -> Option<St
     }
     match PassUrl::parse(&text) {
         Ok(url) => {
-            request.origin_mut().url = Some(url);
+            request.origin_mut().prepared = Some(Box::new(url));
             None
         }
         Err(error) => {
@@ -32,7 +34,7 @@ pub(super) fn prepare(exchange: &mut Exchange, template: &Template) -> Option<St
 
 /// The `upstream` block that the URL names, else its address, else a name that has to be looked up.
 pub(super) fn who(exchange: &Exchange, http: &HttpPlace) -> Result<Who, u16> {
-    let Some(url) = exchange.request.origin.as_ref().and_then(|facts| facts.url.as_ref()) else {
+    let Some(url) = prepared(&exchange.request) else {
         return Err(500);
     };
     let upstream = url.group_name().and_then(|name| exchange.request.site.runtime.upstream(&name));

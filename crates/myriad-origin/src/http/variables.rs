@@ -4,10 +4,10 @@ use myriad_conf::registry::Status;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::Row;
 use myriad_exchange::exchange::variables::write::{address, join};
-use myriad_exchange::runtime::PassUrl;
 use myriad_exchange::runtime::Reads::{Connection, RequestLine, Uri};
 use myriad_exchange::runtime::Value::Made;
 
+use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use super::uri;
 

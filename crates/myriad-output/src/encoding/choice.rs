@@ -4,6 +4,7 @@ use myriad_encode::{Coding, CodingSet};
 use myriad_http::Known;
 use myriad_http::accept::AcceptEncoding;
 
+use super::offered::covers;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OfferRules;
 use myriad_page::ProxiedFacts;
@@ -64,7 +65,7 @@ pub fn encodings(
             varies,
         };
     };
-    if !offer.covers(request, proxied) {
+    if !covers(offer, request, proxied) {
         offered = CodingSet::EMPTY;
     }
     Encodings { allowed: offered.with(Coding::Identity), accept: AcceptEncoding::parse(value), varies }
@@ -74,7 +75,7 @@ pub fn encodings(
 /// for what is packed already.
 pub fn accepted(request: &Request, facts: ProxiedFacts) -> CodingSet {
     let Some(value) = request.received.head.known(Known::AcceptEncoding) else { return CodingSet::EMPTY };
-    if !request.place().offer.covers(request, facts) {
+    if !covers(&request.place().offer, request, facts) {
         return CodingSet::EMPTY;
     }
     let accept = AcceptEncoding::parse(value);

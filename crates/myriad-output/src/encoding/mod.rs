@@ -1,6 +1,7 @@
 //! Which coding an answer comes in, and the coding of what is not stored in it.
 
 mod choice;
+mod offered;
 mod on_the_way;
 mod proxied;
 mod variables;

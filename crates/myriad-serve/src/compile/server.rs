@@ -13,7 +13,9 @@ use super::Compile;
 use super::place::PlaceContext;
 use super::timeouts::timeouts;
 use crate::features::https_only;
-use myriad_exchange::runtime::{HttpsOnly, Listener, Locations, Names, Server, ServerId};
+use myriad_exchange::runtime::{HttpsOnly, Listener, Server, ServerId};
+use myriad_script::ServerNames;
+use myriad_script::locations::Locations;
 
 /// Bytes that are read at once at most, whatever `http2_recv_buffer_size` says: each worker has the buffer.
 const MOST_AT_ONCE: usize = 16 << 20;
@@ -102,7 +104,7 @@ impl Compile<'_> {
         for (id, server) in self.http.servers.iter().enumerate() {
             if self.around.listeners.is_empty() {
                 // A check opens no sockets, but a regex among the names must be sound.
-                self.names(server, id as ServerId, &mut Names::default());
+                self.names(server, id as ServerId, &mut ServerNames::default());
             }
             for listen in &server.listens {
                 let Some((number, ip)) = self.socket_of(listen) else { continue };
@@ -148,7 +150,7 @@ impl Compile<'_> {
         Some((number(&wildcard)?, Some(specific.ip())))
     }
 
-    fn names(&mut self, server: &ServerConf, id: ServerId, names: &mut Names) {
+    fn names(&mut self, server: &ServerConf, id: ServerId, names: &mut ServerNames) {
         for name in &server.names {
             match name {
                 ServerName::Exact(name) => {

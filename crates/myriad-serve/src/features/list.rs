@@ -6,7 +6,7 @@ use myriad_conf::registry::Registry;
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Model};
 
-use super::{https_only, real_ip, referers};
+use super::{https_only, real_ip, referers, ssl};
 use myriad_cache::{device_class, shared_fetch};
 use myriad_content::{autoindex, stub_status};
 use myriad_control::{api, purge};
@@ -45,6 +45,8 @@ static FEATURES: &[Feature] = &[
         .with_variables(referers::VARIABLES),
     Feature::new("slice", slice::ROWS).with_variables(slice::VARIABLES),
     Feature::new("ssi", ssi::ROWS).compiled_by(ssi::keep_most).with_variables(ssi::VARIABLES),
+    Feature::new("tls", &[]).with_variables(ssl::HANDSHAKE),
+    Feature::new("tls", &[]).with_variables(ssl::CERTIFICATE),
     Feature::new("upgrade_protocols", upgrade_protocols::ROWS),
 ];
 

@@ -7,6 +7,7 @@ pub(crate) mod https_only;
 mod list;
 pub(crate) mod real_ip;
 mod referers;
+mod ssl;
 
 pub(crate) use list::compiled;
 pub use list::{documented_variables, registry, variables, warnings};

@@ -5,13 +5,14 @@ use myriad_http::{Known, Method, Version};
 use myriad_log::Level;
 use myriad_net::service::Rejection;
 
+use super::errors;
 use super::run::{Decision, Entry, run};
+use super::watch;
 use super::{challenge, client, locate, rewrite, server_options, shortcut};
 use crate::features::{https_only, real_ip};
 use myriad_control::purge::request as purge;
-use myriad_exchange::answers::error;
+use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
-use myriad_exchange::exchange::{Exchange, watch};
 
 /// Takes a request whose head has been read through the phases.
 pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
@@ -95,7 +96,7 @@ pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
 /// An error of this stage, which ends the connection: where the next request begins is in doubt.
 fn refuse(exchange: &mut Exchange, status: u16, message: &str) -> Step {
     exchange.request.log(Level::Info, format_args!("{message}"));
-    match error::step(exchange, status) {
+    match errors::step(exchange, status) {
         Step::Answer(mut answer) => {
             answer.close = true;
             Step::Answer(answer)

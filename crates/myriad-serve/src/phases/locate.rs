@@ -4,12 +4,13 @@ use myriad_log::Level;
 
 use super::limits::{MAX_REDIRECTS, failed};
 use super::rewrite::Rewritten;
+use super::watch;
 use super::{rewrite, try_files};
 use crate::features::real_ip;
 use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::Step;
-use myriad_exchange::exchange::{Exchange, Request, watch};
-use myriad_exchange::runtime::Found;
+use myriad_exchange::exchange::{Exchange, Request};
+use myriad_script::locations::Found;
 
 /// Searches the location of the current URI and goes on in it.
 pub(crate) fn run(exchange: &mut Exchange) -> Step {

@@ -10,6 +10,7 @@ mod begin;
 mod challenge;
 mod client;
 mod engine;
+mod errors;
 mod limits;
 mod locate;
 mod rewrite;
@@ -19,6 +20,7 @@ mod shortcut;
 #[cfg(test)]
 mod tests;
 mod try_files;
+mod watch;
 
 pub(crate) use begin::{begin, reject};
 pub(crate) use engine::{Phases, wait};

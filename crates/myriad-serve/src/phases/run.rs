@@ -2,11 +2,12 @@
 
 use myriad_log::Level;
 
+use super::errors;
 use super::limits::MAX_REDIRECTS;
+use super::watch;
 use super::{locate, rewrite};
-use myriad_exchange::answers::error;
 use myriad_exchange::answers::error_pages::has_page_now;
-use myriad_exchange::exchange::{Answer, Exchange, Pending, Step, watch};
+use myriad_exchange::exchange::{Answer, Exchange, Pending, Step};
 
 /// What the phases came to.
 pub(crate) enum Decision {
@@ -47,7 +48,7 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
                 Some(refusal) if has_page_now(exchange, refusal.status) => {
                     let carried = exchange.request.errors.carried.get_or_insert_default();
                     carried.lines.extend_from_slice(&refusal.lines);
-                    Entry::Step(error::step(exchange, refusal.status))
+                    Entry::Step(errors::step(exchange, refusal.status))
                 }
                 _ => return Decision::Ready(answer),
             },
@@ -61,7 +62,7 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
                 None => Entry::Named(name),
                 Some(step) => Entry::Step(step),
             },
-            Step::Error(status) => Entry::Step(error::step(exchange, status)),
+            Step::Error(status) => Entry::Step(errors::step(exchange, status)),
         };
     }
 }
@@ -79,5 +80,5 @@ fn count_redirect(exchange: &mut Exchange) -> Option<Step> {
         Level::Error,
         format_args!("rewrite or internal redirection cycle while internally redirecting to \"{uri}\""),
     );
-    Some(error::unpaged(exchange, 500))
+    Some(errors::unpaged(exchange, 500))
 }

@@ -5,10 +5,11 @@ use myriad_encode::Coding;
 use myriad_script::{EvalError, Frame, Template};
 
 use super::limits::failed;
+use super::watch;
 use myriad_exchange::answers::redirect::local_redirect;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::paths::{look, of_uri};
-use myriad_exchange::exchange::{Exchange, Request, scratch, watch};
+use myriad_exchange::exchange::{Exchange, Request, scratch};
 use myriad_exchange::memory::Tried;
 use myriad_exchange::runtime::{Candidate, Place, Rooting, TryFiles};
 use myriad_page::ProxiedFacts;

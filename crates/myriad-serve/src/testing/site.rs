@@ -16,8 +16,9 @@ use myriad_script::Frame;
 use crate::compile::{Kept, Surroundings, address_name, compile};
 use crate::phases::Phases;
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::runtime::{Found, Runtime};
+use myriad_exchange::runtime::Runtime;
 use myriad_exchange::worker::{Generation, WorkerState};
+use myriad_script::locations::Found;
 
 /// A site of one server, as one worker runs it.
 pub struct TestSite {

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use crate::purge::testing::ZONE;
-use myriad_exchange::keys::page_key::{named, of};
+use myriad_exchange::keys::page_key::of;
 use myriad_exchange::runtime::CachePlace;
+use myriad_page::key::named;
 use myriad_serve::testing::TestSite;
 
 /// The key of a request at a place with these rules.

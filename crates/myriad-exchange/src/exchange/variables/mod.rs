@@ -5,7 +5,6 @@
 
 mod answer;
 mod body;
-mod certificate;
 mod connection;
 mod fields;
 mod files;
@@ -15,7 +14,6 @@ mod refused;
 mod request;
 mod rows;
 mod site;
-mod tls;
 pub mod write;
 
 pub use names::VariableNames;

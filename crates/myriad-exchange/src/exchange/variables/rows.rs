@@ -1,7 +1,7 @@
 //! The variables of the request, its connection and its answer, by theme.
 
 use super::write::Row;
-use super::{answer, body, certificate, connection, fields, files, moment, request, site, tls};
+use super::{answer, body, connection, fields, files, moment, request, site};
 
 /// The variables of the core, a list each theme.
 pub const ROWS: &[&[Row]] = &[
@@ -13,6 +13,4 @@ pub const ROWS: &[&[Row]] = &[
     moment::ROWS,
     answer::ROWS,
     site::ROWS,
-    tls::ROWS,
-    certificate::ROWS,
 ];

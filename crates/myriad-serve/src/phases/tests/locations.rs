@@ -1,6 +1,6 @@
 use crate::testing::TestSite;
 use crate::testing::ask;
-use myriad_exchange::runtime::Found;
+use myriad_script::locations::Found;
 
 #[test]
 fn exact_then_firm_prefix_then_regex_then_prefix() {

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::{EvalError, Frame, Regex};
 use foldhash::fast::RandomState;
-use myriad_script::{EvalError, Frame, Regex};
 
-use super::PlaceId;
+/// The number of a place, as whoever compiles gives it out.
+type PlaceId = u32;
 
 /// The locations of a server, or those nested in one location.
 #[derive(Default)]
@@ -151,8 +152,8 @@ mod tests {
 
     struct NoNames;
 
-    impl myriad_script::Catalogue for NoNames {
-        fn builtin(&mut self, _: &str) -> Option<(myriad_script::Builtin, myriad_script::Role)> {
+    impl crate::Catalogue for NoNames {
+        fn builtin(&mut self, _: &str) -> Option<(crate::Builtin, crate::Role)> {
             None
         }
     }
@@ -174,7 +175,7 @@ mod tests {
 
     #[test]
     fn nested_prefix_gives_way_to_the_regexes_around_it_and_all_else_is_final() {
-        let mut compiler = myriad_script::Compiler::new(NoNames);
+        let mut compiler = crate::Compiler::new(NoNames);
         let mut regex = |pattern| compiler.regex(pattern, false).unwrap();
         let mut inner = Locations::default();
         inner.add_prefix(b"/n/uploads/", 2, false, false, Locations::default());

@@ -5,17 +5,14 @@ use myriad_conf::settings::ErrorPageCode;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
 
-use crate::answers::error_body::error_body;
-use crate::answers::error_pages::page_now;
-use crate::answers::msie;
-use crate::answers::redirect;
-use crate::exchange::Answer;
-use crate::exchange::Exchange;
-use crate::exchange::Step;
-use crate::runtime::{ErrorPage, ErrorTarget};
+use myriad_exchange::answers::error_body::error_body;
+use myriad_exchange::answers::error_pages::page_now;
+use myriad_exchange::answers::{msie, redirect};
+use myriad_exchange::exchange::{Answer, Exchange, Step};
+use myriad_exchange::runtime::{ErrorPage, ErrorTarget};
 
 /// What an error comes to: an internal redirect to its page, a redirect of the client, or the built-in page.
-pub fn step(exchange: &mut Exchange, status: u16) -> Step {
+pub(super) fn step(exchange: &mut Exchange, status: u16) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
     if exchange.request.received.lineage.as_ref().is_some_and(|lineage| lineage.errors_empty) {
@@ -32,7 +29,7 @@ pub fn step(exchange: &mut Exchange, status: u16) -> Step {
 }
 
 /// The built-in page under its own status, also where a page for an earlier error was under way.
-pub fn unpaged(exchange: &mut Exchange, status: u16) -> Step {
+pub(super) fn unpaged(exchange: &mut Exchange, status: u16) -> Step {
     exchange.request.errors.forced_status = None;
     Step::Answer(plain(exchange, status))
 }
@@ -76,7 +73,7 @@ fn shown(status: u16) -> u16 {
 }
 
 /// The built-in page.
-pub fn plain(exchange: &mut Exchange, status: u16) -> Answer {
+fn plain(exchange: &mut Exchange, status: u16) -> Answer {
     // As nginx: an error while an error page was made is told as what it is.
     exchange.request.errors.forced_status = None;
     let place = exchange.request.place();

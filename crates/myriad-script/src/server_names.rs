@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use crate::{EvalError, Frame, Regex};
 use foldhash::fast::RandomState;
-use myriad_script::{EvalError, Frame, Regex};
 
-use super::ServerId;
+/// The number of a server, as whoever compiles gives it out.
+type ServerId = u32;
 
 /// The server names of one listening socket.
 #[derive(Default)]
-pub struct Names {
+pub struct ServerNames {
     exact: HashMap<Box<[u8]>, ServerId, RandomState>,
     /// `.example.com` for `*.example.com`: longest first.
     suffixes: Vec<(Box<[u8]>, ServerId)>,
@@ -18,7 +19,7 @@ pub struct Names {
     regexes: Vec<(Regex, ServerId)>,
 }
 
-impl Names {
+impl ServerNames {
     /// Adds an exact name; the first server that bears it keeps it. Returns whether it was new.
     pub fn add_exact(&mut self, name: &[u8], server: ServerId) -> bool {
         if self.exact.contains_key(name) {
@@ -81,7 +82,7 @@ mod tests {
 
     #[test]
     fn exact_then_longest_wildcards_decide() {
-        let mut names = Names::default();
+        let mut names = ServerNames::default();
         names.add_suffix(b".example.com", 1);
         names.add_suffix(b".a.example.com", 2);
         names.add_prefix(b"www.", 3);

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use myriad_calendar::show_x509_time;
 use myriad_x509::Certificate;
 
-use super::write::{Row, text};
-use crate::exchange::Request;
-use crate::runtime::Reads::Connection;
-use crate::runtime::Value::Made;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::write::text;
+use myriad_exchange::runtime::Reads::Connection;
+use myriad_exchange::runtime::Value::Made;
 
 /// Seconds of a day.
 const DAY_S: i64 = 86_400;
@@ -25,7 +26,7 @@ macro_rules! row {
     };
 }
 
-pub(super) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[Row] = &[
     // PEM, its lines but the first after a tab.
     row!("ssl_client_cert", |certificate| certificate.pem().trim_end().replace('\n', "\n\t")),
     row!("ssl_client_raw_cert", |certificate| certificate.pem()),

@@ -1,7 +1,7 @@
 //! Browsers that need something of their own.
 
 /// nginx's `msie6`: MSIE 4 to 6, but not 6 with the service pack that mends it.
-pub fn is_msie6(agent: &[u8]) -> bool {
+pub(crate) fn is_msie6(agent: &[u8]) -> bool {
     let Some(at) = agent.windows(5).position(|window| window == b"MSIE ") else { return false };
     let version = agent.get(at + 5).copied().unwrap_or(0);
     let dotted = agent.get(at + 6) == Some(&b'.');
@@ -10,7 +10,7 @@ pub fn is_msie6(agent: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::exchange::agents::is_msie6;
+    use super::is_msie6;
 
     #[test]
     fn msie6_means_four_to_six_without_the_service_pack() {

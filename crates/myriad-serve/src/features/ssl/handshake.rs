@@ -7,10 +7,11 @@ use myriad_net::TlsFacts;
 use myriad_net::tls::{Offer as Offered, names};
 use myriad_tls::judge;
 
-use super::write::{Row, text};
-use crate::exchange::Request;
-use crate::runtime::Reads::{Connection, Offer};
-use crate::runtime::Value::{Made, Ready};
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::write::text;
+use myriad_exchange::runtime::Reads::{Connection, Offer};
+use myriad_exchange::runtime::Value::{Made, Ready};
 
 /// As in nginx without a library for encrypted hellos.
 const NO_ENCRYPTED_HELLOS: Status =
@@ -19,7 +20,7 @@ const SESSION: Status = Status::Differs(
     "a number of the session's that stays the same when it is resumed, in TLS 1.3 too; over HTTP/3 one of the connection's",
 );
 
-pub(super) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[Row] = &[
     Row::new(
         "ssl",
         "ssl_protocol",

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// An `http://` or `https://` URL: who is asked, and what takes the place of the location's prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PassUrl {
+pub(super) struct PassUrl {
     /// The host as written, `[…]` around IPv6; the path of a `unix:` socket.
     host: String,
     /// The port as written.
@@ -18,7 +18,7 @@ pub struct PassUrl {
 
 /// Why a text is no such URL, in nginx's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PassUrlError {
+pub(super) enum PassUrlError {
     /// It begins with something else than `http://` or `https://`.
     Prefix,
     /// Nothing stands where the host should.
@@ -39,7 +39,7 @@ impl fmt::Display for PassUrlError {
 
 impl PassUrl {
     /// Reads `http://HOST[:PORT][URI]` or `http://unix:PATH[:URI]`, `https` alike.
-    pub fn parse(text: &[u8]) -> Result<Self, PassUrlError> {
+    pub(super) fn parse(text: &[u8]) -> Result<Self, PassUrlError> {
         let prefixed = |prefix: &str| {
             let begin =
                 text.get(..prefix.len()).filter(|begin| begin.eq_ignore_ascii_case(prefix.as_bytes()));
@@ -78,12 +78,12 @@ impl PassUrl {
     }
 
     /// Whether the origin is spoken to by TLS.
-    pub fn is_secure(&self) -> bool {
+    pub(super) fn is_secure(&self) -> bool {
         self.secure
     }
 
     /// `http` or `https`.
-    pub fn scheme(&self) -> &'static str {
+    pub(super) fn scheme(&self) -> &'static str {
         if self.secure { "https" } else { "http" }
     }
 
@@ -93,12 +93,12 @@ impl PassUrl {
     }
 
     /// What an `upstream` block may be called to be meant: the host without a port, in lower case as hosts compare.
-    pub fn group_name(&self) -> Option<String> {
+    pub(super) fn group_name(&self) -> Option<String> {
         (!self.unix && self.port.is_none()).then(|| self.host.to_ascii_lowercase())
     }
 
     /// Where the connection goes: `HOST:PORT` or `unix:PATH`.
-    pub fn address(&self) -> String {
+    pub(super) fn address(&self) -> String {
         if self.unix {
             return format!("unix:{}", self.host);
         }
@@ -106,13 +106,13 @@ impl PassUrl {
     }
 
     /// The name and port to look up, where the host may be a name.
-    pub fn name(&self) -> Option<(&str, u16)> {
+    pub(super) fn name(&self) -> Option<(&str, u16)> {
         let port = self.port.as_deref().unwrap_or(self.usual_port()).parse().ok()?;
         (!self.unix && !self.host.starts_with('[')).then_some((&self.host, port))
     }
 
     /// `$proxy_host`: what `Host` says unless the configuration says otherwise.
-    pub fn proxy_host(&self) -> String {
+    pub(super) fn proxy_host(&self) -> String {
         match &self.port {
             _ if self.unix => "localhost".to_owned(),
             Some(port) if port != self.usual_port() => format!("{}:{port}", self.host),
@@ -121,7 +121,7 @@ impl PassUrl {
     }
 
     /// `$proxy_port`; empty for a socket in the file system.
-    pub fn proxy_port(&self) -> &str {
+    pub(super) fn proxy_port(&self) -> &str {
         if self.unix { "" } else { self.port.as_deref().unwrap_or(self.usual_port()) }
     }
 }

@@ -1,0 +1,42 @@
+//! Which requests codings are offered to (`gzip_http_version`, `gzip_disable`, `gzip_proxied`).
+
+use myriad_http::{Known, Version};
+use myriad_page::ProxiedFacts;
+
+use crate::agents::is_msie6;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::runtime::Offer;
+
+/// `gzip_http_version`, `gzip_disable` and `gzip_proxied`.
+pub(super) fn covers(offer: &Offer, request: &Request, facts: ProxiedFacts) -> bool {
+    if request.received.head.version() == Version::Http10 && !offer.http_1_0 {
+        return false;
+    }
+    if let Some(agent) = request.received.head.known(Known::UserAgent)
+        && (offer.disable_msie6 && is_msie6(agent)
+            || offer.disable.iter().any(|regex| regex.is_match(agent).unwrap_or(false)))
+    {
+        return false;
+    }
+    !request.received.head.fields().has(Known::Via) || proxied_allows(offer, request, facts)
+}
+
+/// As nginx: `Expires` decides where there is one, else `Cache-Control`, else what the answer has not.
+fn proxied_allows(offer: &Offer, request: &Request, facts: ProxiedFacts) -> bool {
+    let rules = offer.proxied;
+    if rules.any || rules.auth && request.received.head.fields().has(Known::Authorization) {
+        return true;
+    }
+    if rules.is_off() {
+        return false;
+    }
+    if let Some(expired) = facts.expired {
+        return rules.expired && expired;
+    }
+    if facts.has_cache_control {
+        return rules.no_cache && facts.no_cache
+            || rules.no_store && facts.no_store
+            || rules.private && facts.private;
+    }
+    !(rules.no_last_modified && facts.has_last_modified || rules.no_etag && facts.has_etag)
+}

@@ -1,0 +1,92 @@
+//! The bytes of a key: what `*_cache_key` comes to, and the parts behind it.
+//!
+//! A part begins with NUL and a letter. A NUL of the text before it is doubled, so that no text poses as a part.
+
+/// The part of pages for codings that are not made here (`Accept-Encoding` of codings that nobody here makes).
+pub const CODINGS: &[u8] = b"\0codings";
+/// The part of a host that `$host` does not say.
+pub const HOST: &[u8] = b"\0host=";
+/// The part of a subrequest whose URI is not in the key.
+pub const SUBREQUEST: &[u8] = b"\0subrequest=";
+/// The arguments of that subrequest.
+pub const ARGUMENTS: &[u8] = b"\0args=";
+/// The part of a field (`cache_key_field`).
+pub const FIELD: &[u8] = b"\0field=";
+/// The part of a cookie (`cache_key_cookie`).
+pub const COOKIE: &[u8] = b"\0cookie=";
+
+/// The key for what a directive other than `*_cache_key` says that it is.
+pub fn named(mut text: Vec<u8>) -> Vec<u8> {
+    double_nuls(&mut text, 0);
+    text
+}
+
+/// Appends a part.
+pub fn append(name: &[u8], value: &[u8], key: &mut Vec<u8>) {
+    key.extend_from_slice(name);
+    let value_at = key.len();
+    key.extend_from_slice(value);
+    double_nuls(key, value_at);
+}
+
+/// Doubles each NUL from `from` on.
+pub fn double_nuls(key: &mut Vec<u8>, from: usize) {
+    if !key[from..].contains(&0) {
+        return;
+    }
+    let text = key.split_off(from);
+    key.reserve(text.len() * 2);
+    for byte in text {
+        key.push(byte);
+        if byte == 0 {
+            key.push(0);
+        }
+    }
+}
+
+/// The key of the pages for other codings beside the page of `key`: a purge of one is a purge of both.
+pub fn of_other_codings(key: &[u8]) -> Vec<u8> {
+    [key, CODINGS].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &[u8], host: Option<&[u8]>, codings: bool) -> Vec<u8> {
+        let mut key = named(text.to_vec());
+        if let Some(host) = host {
+            append(HOST, host, &mut key);
+        }
+        if codings {
+            key.extend_from_slice(CODINGS);
+        }
+        key
+    }
+
+    #[test]
+    fn no_text_poses_as_another_key_with_its_parts() {
+        let texts: [&[u8]; 9] = [
+            b"",
+            b"\0",
+            b"\0\0",
+            b"a",
+            b"a\0host=b",
+            b"a\0\0host=b",
+            b"\0codings",
+            b"a\0host=b\0codings",
+            b"\0host=",
+        ];
+        let hosts: [Option<&[u8]>; 4] = [None, Some(b"b"), Some(b"b\0codings"), Some(b"")];
+        let mut all = std::collections::HashMap::new();
+        for text in texts {
+            for host in hosts {
+                for codings in [false, true] {
+                    let made_of = (text, host, codings);
+                    assert_eq!(all.insert(key(text, host, codings), made_of), None, "{made_of:?}");
+                }
+            }
+        }
+        assert_eq!(named(b"httplocalhost/a?b".to_vec()), b"httplocalhost/a?b");
+    }
+}
