@@ -26,6 +26,7 @@ up: ## a real WordPress behind Myriad, on localhost:8080 (PORT=..., SITE=...)
 lint: ## layers, formatting, clippy
 	scripts/check-layers --self-check
 	scripts/check-layers
+	scripts/compare-configurations --self-check
 	scripts/deny --self-check
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings

@@ -1,0 +1,220 @@
+"""Whether servers load a configuration: nginx in the contexts in which it may stand, then Myriad with the same files.
+
+nginx is asked with every module that it has, those of others included, and told what it misses (a zone, a format of the log, a
+variable, a certificate) as its own messages say; then with its own modules alone. Modules that run what a configuration says
+while it is tested (Lua, Perl, JavaScript, Passenger) are not loaded, so configurations that need them are none that nginx accepts.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+
+from nginx_text import Broken, directives
+
+# Seconds of one run of a server, and what nginx may be told that it misses, in one context.
+LONGEST = 10
+MOST_REPAIRS = 40
+
+RUNS_CODE = re.compile(r"lua|perl|_js_|passenger")
+# Modules that are in nginx's own source, though they are loaded.
+OWN = re.compile(r"ngx_(mail|stream|http_(geoip|image_filter|xslt_filter)|stream_geoip)_module\.so")
+FIRST = ("ndk_http_module.so", "ngx_stream_module.so", "ngx_mail_module.so")
+
+# A context's text around the include of the candidate: `missed` is what nginx was told that it misses. Without any server
+# nginx would not look into what servers inherit, as the variables of `proxy_set_header`: BESIDE is one.
+BESIDE = "server {\nlocation / {\n}\n}\n"
+CONTEXTS = {
+    "http": "events {{}}\nhttp {{ {missed}\ninclude {unit};\n{beside}}}\n",
+    "server": "events {{}}\nhttp {{ {missed}\nserver {{\ninclude {unit};\n}}\n}}\n",
+    "location": "events {{}}\nhttp {{ {missed}\nserver {{\nlocation / {{\ninclude {unit};\n}}\n}}\n}}\n",
+    "stream": "events {{}}\nstream {{ {missed}\ninclude {unit};\n}}\n",
+}
+MAIN = {"events", "http", "stream", "mail", "rtmp"}
+NEVER_MAIN = {"server", "location", "upstream", "map", "geo", "if", "set", "rewrite", "return", "listen", "root", "allow"}
+
+
+def asked(command):
+    """How a command ended (None: not within LONGEST seconds), and what it said."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST, check=False)
+    except subprocess.TimeoutExpired:
+        return None, "timed out"
+    return done.returncode, (done.stderr + done.stdout).decode("utf-8", "replace")
+
+
+class Nginx:
+    """An nginx and the modules that it can load."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.modules = binary, []
+        told = asked([binary, "-V"])[1]
+        found = re.search(r"--modules-path=(\S+)", told)
+        place = pathlib.Path(found[1] if found else pathlib.Path(binary).parent)
+        names = (file.name for file in place.glob("*.so") if not RUNS_CODE.search(file.name))
+        self.version = re.search(r"nginx version: (\S+)|$", told)[1] or binary
+        (folder / "logs").mkdir(exist_ok=True)
+        empty = folder / "empty.conf"
+        empty.write_text("events {}\n")
+        for name in sorted(names, key=lambda name: (name not in FIRST, name)):
+            if self.test(folder, empty, [*self.modules, str(place / name)])[0]:
+                self.modules.append(str(place / name))
+        self.own = [module for module in self.modules if OWN.fullmatch(os.path.basename(module))]
+
+    def test(self, folder, conf, modules):
+        """Whether nginx loads the configuration, and its first error."""
+        loads = "".join(f"load_module {module};" for module in modules)
+        command = [self.binary, "-t", "-e", "stderr", "-p", f"{folder}/", "-c", str(conf)]
+        code, said = asked([*command, "-g", loads] if loads else command)
+        found = re.search(r"\[(?:emerg|crit|alert|error)\] (?:\d+#\d+: )?(.*)", said)
+        return code == 0, found[1] if found else said.strip()[-200:]
+
+
+class Myriad:
+    def __init__(self, binary):
+        self.binary = binary
+
+    def test(self, folder, conf):
+        """Whether Myriad loads the configuration, and all its errors."""
+        for _ in range(MOST_REPAIRS):
+            code, said = asked([self.binary, "-t", "-e", "stderr", "-p", f"{folder}/", "-c", str(conf)])
+            # Another test beside this one may hold the address for a moment; nginx's tests do not mind.
+            if "Address already in use" not in said:
+                break
+        errors = [error for error in re.findall(r"^myriad: \[(?:emerg|crit|alert|error)\] (.*)", said, re.M)]
+        if code and not errors:
+            panics = re.findall(r"^thread .* panicked at (\S+)", said, re.M)
+            errors = panics or said.strip().splitlines()[-1:] or [f"exit status {code}"]
+        return code == 0, errors if code != 0 else []
+
+
+class Trial:
+    """One configuration, as nginx and Myriad are asked to load it."""
+
+    def __init__(self, prefix):
+        self.prefix, self.conf = prefix, prefix.conf / "nginx.conf"
+        self.outer = {one.name for one in directives(prefix.text) if not one.inside}
+        self.names = names_of(prefix)
+
+    def contexts(self):
+        """Contexts in which it may stand, by the names in it."""
+        return ("main",) if self.outer & MAIN else tuple(CONTEXTS) if self.outer & NEVER_MAIN else ("main", *CONTEXTS)
+
+    def write(self, context, missed):
+        """Writes the configuration with what nginx was told that it misses."""
+        unit = str(self.prefix.conf / "candidate.conf")
+        lines = " ".join(dict.fromkeys(missed["lines"]))
+        self.prefix.write(unit, self.prefix.text)
+        if context != "main":
+            beside = "" if "server" in self.names else BESIDE
+            self.prefix.write(str(self.conf), CONTEXTS[context].format(missed=lines, unit=unit, beside=beside))
+            return
+        text = self.prefix.text
+        for one in directives(text):
+            if one.opens and one.name == "http" and lines:
+                text = f"{text[: one.end]} {lines}{text[one.end :]}"
+                break
+        self.prefix.write(str(self.conf), text + ("\nevents {}\n" if missed["events"] else ""))
+
+    def accepted(self, nginx):
+        """The context in which nginx loads it, and whether it needs the modules of others; None, and why not, if there is none."""
+        why = ""
+        for context in self.contexts():
+            missed = {"lines": [], "events": False}
+            for _ in range(MOST_REPAIRS):
+                self.write(context, missed)
+                loads, error = nginx.test(self.prefix.conf, self.conf, nginx.modules)
+                if loads:
+                    return context, not nginx.test(self.prefix.conf, self.conf, nginx.own)[0]
+                if not self.repair(error, missed):
+                    break
+            # The context that fits is the first in which something else than the place of a directive is wrong.
+            if not why or re.search(r"not allowed here|no \"events\"", why):
+                why = error
+        return None, why
+
+    def repair(self, error, missed):
+        """Whether nginx can be given what its message says is missing."""
+        before = (list(missed["lines"]), missed["events"], len(self.made))
+        for pattern, given in REPAIRS:
+            if found := re.search(pattern, error):
+                given(self, missed, *found.groups())
+                return before != (missed["lines"], missed["events"], len(self.made))
+        return False
+
+    @property
+    def made(self):
+        return self.prefix.stubs
+
+    def zone(self, missed, name):
+        """Defines a zone, by the directives that use it."""
+        texts = [self.prefix.text, *self.prefix.texts.values()]
+        words = [[word.text for word in one.words] for text in texts for one in directives(text)]
+        users = {line[0] for line in words if name in line[1:2]}
+        if any("_cache" in user for user in users):
+            self.cache(missed, name)
+        elif "track_uploads" in users:
+            missed["lines"].append(f"upload_progress {name} 1m;")
+        elif "limit_conn" in users:
+            missed["lines"].append(f"limit_conn_zone $binary_remote_addr zone={name}:1m;")
+        else:
+            missed["lines"].append(f"limit_req_zone $binary_remote_addr zone={name}:1m rate=10r/s;")
+
+    def file(self, missed, path):
+        """Makes an empty file, if it is of the prefix."""
+        if os.path.normpath(path).startswith(self.prefix.folder) and not os.path.exists(path):
+            self.made.append(path)
+            self.prefix.write(path, "")
+
+    def certificate(self, missed):
+        certificate, key = self.prefix.place("ssl/missed.pem", "certificate"), self.prefix.place("ssl/missed.key", "key")
+        missed["lines"].append(f"ssl_certificate {certificate}; ssl_certificate_key {key};")
+
+    def cache(self, missed, name):
+        missed["lines"].append(f"proxy_cache_path {self.prefix.place('cache/' + name, 'folder')} keys_zone={name}:1m;")
+
+
+def line(text):
+    """A repair that says a line."""
+    return lambda trial, missed, *found: missed["lines"].append(text.format(*found))
+
+
+def events(trial, missed):
+    missed["events"] = True
+
+
+# What nginx's messages say is missing, and how it is given: once for all servers that are asked.
+REPAIRS = [
+    (r'no "events" section in configuration', events),
+    (r'unknown "([a-z0-9_]+)" variable', line('map "" ${0} {{ default ""; }}')),
+    (r'unknown log format "([^"]+)"', line("log_format {0} '$remote_addr';")),
+    (r'"\w+_cache" zone "([^"]+)" is unknown', Trial.cache),
+    (r'zero size shared memory zone "([^"]+)"', Trial.zone),
+    (r'unknown limit_req_zone "([^"]+)"', Trial.zone),
+    (r'no "ssl_certificate(?:_key)?" is defined', Trial.certificate),
+    (r"could not build (server_names|map|variables|types)_hash", line("{0}_hash_bucket_size 512; {0}_hash_max_size 8192;")),
+    (r'open\(\) "([^"]+)" failed \(2:', Trial.file),
+]
+
+
+def group_of(message, names, folder):
+    """What a refusal is about: its message without paths and numbers, and without quoted words that are no directives."""
+    message = message.replace(folder, "")
+
+    def kept(quoted):
+        word = quoted[1]
+        return quoted[0] if word in names or message.startswith(("unknown directive", f'"{word}" is a known')) else '"..."'
+
+    message = re.sub(r'"((?:[^"\\]|\\.)*)"', kept, message)
+    return re.sub(r"(?<![\w.])/[\w./+-]+", "PATH", re.sub(r"\b\d+(\.\d+)*\b", "N", message))[:160]
+
+
+def names_of(prefix):
+    """Names of all directives of a configuration."""
+    names = set()
+    for text in (prefix.text, *prefix.texts.values()):
+        try:
+            names |= {one.name for one in directives(text)}
+        except Broken:
+            continue
+    return names
