@@ -1,4 +1,7 @@
 //! The journey of a page: looked up, waited for, fetched, stored, served. [`next`] shows its steps.
+//!
+//! `directives` and `settings` hold what a configuration says of it, `shared_fetch` what it says of a fetch for everybody; `examine`
+//! finds what only several of these directives together show.
 
 mod age;
 mod arrival;
