@@ -114,7 +114,8 @@ impl Locations {
         }
         let prefix = self.prefixes.iter().find(|prefix| uri.starts_with(&prefix.text));
         if let Some(bare) = self.prefixes.iter().find(|prefix| is_bare(prefix, uri))
-            && prefix.is_none_or(|prefix| prefix.text.len() < bare.text.len())
+            // As in nginx, a location that is the URI itself takes it.
+            && prefix.is_none_or(|prefix| prefix.text.len() < uri.len())
         {
             return Ok(Searched::Final(Found::AddSlash(bare.place)));
         }
@@ -171,6 +172,42 @@ mod tests {
         assert_eq!(find(b"/a"), Found::AddSlash(2));
         assert_eq!(find(b"/x"), Found::Place(1));
         assert_eq!(find(b"x"), Found::None);
+    }
+
+    #[test]
+    fn uri_that_lacks_a_slash_is_of_the_location_that_is_called_so() {
+        let place = || Locations::default();
+        let mut locations = Locations::default();
+        locations.add_prefix(b"/", 1, false, false, place());
+        locations.add_prefix(b"/app/", 2, false, true, place());
+        locations.add_prefix(b"/ap", 3, false, false, place());
+        let find = |locations: &Locations| locations.find(b"/app", &mut Frame::new()).unwrap();
+        assert_eq!(find(&locations), Found::AddSlash(2), "a shorter name is another one");
+        locations.add_prefix(b"/app", 4, false, false, place());
+        assert_eq!(find(&locations), Found::Place(4));
+        let mut compiler = crate::Compiler::new(NoNames);
+        locations.add_regex(compiler.regex("^/app$", false).unwrap(), 5, place());
+        assert_eq!(find(&locations), Found::Place(5), "as any prefix, it gives way to a regex");
+    }
+
+    #[test]
+    fn firm_prefix_keeps_regexes_away_only_where_it_is_the_longest() {
+        let mut compiler = crate::Compiler::new(NoNames);
+        let mut locations = Locations::default();
+        locations.add_prefix(b"/files/", 1, true, false, Locations::default());
+        locations.add_prefix(b"/files/scripts/", 2, false, false, Locations::default());
+        locations.add_regex(compiler.regex(r"\.(php)$", false).unwrap(), 3, Locations::default());
+        locations.add_regex(compiler.regex(r"\.(ph)p$", false).unwrap(), 4, Locations::default());
+        let mut frame = Frame::new();
+        assert_eq!(locations.find(b"/files/x.php", &mut frame).unwrap(), Found::Place(1));
+        assert_eq!(frame.capture(1), None, "no regex was tried");
+        assert_eq!(locations.find(b"/files/scripts/x.php", &mut frame).unwrap(), Found::Place(3));
+        assert_eq!(
+            frame.capture(1),
+            Some(&b"php"[..]),
+            "the first regex that fits is the last that is tried"
+        );
+        assert!(!locations.is_pure(), "what a URI captures has to be captured each time");
     }
 
     #[test]
