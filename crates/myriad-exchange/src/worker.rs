@@ -47,6 +47,7 @@ pub struct WorkerState {
 impl WorkerState {
     /// A worker that shares nothing with others and serves nobody: for requests that no client sent.
     pub fn alone() -> std::io::Result<Self> {
+        let counters: Arc<Counters> = Arc::default();
         Ok(Self {
             number: 0,
             files: Arc::default(),
@@ -55,8 +56,8 @@ impl WorkerState {
             failure: Arc::default(),
             logs: LogWriter::default(),
             encoder: Arc::new(Pool::start(&PoolOptions::default())?),
-            counters: Arc::default(),
-            all_counters: Arc::default(),
+            all_counters: Arc::new([Arc::clone(&counters)]),
+            counters,
         })
     }
 

@@ -115,3 +115,6 @@ pub(crate) fn settings(runtime: &Runtime, connection: &Connection) -> Option<Qui
         handshake_ms: server.limits.header_timeout_ms,
     })
 }
+
+#[cfg(test)]
+mod tests;

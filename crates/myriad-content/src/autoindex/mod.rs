@@ -6,6 +6,8 @@ mod item;
 mod json;
 mod list;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod xml;
 
 use myriad_exchange::feature::Feature;

@@ -63,3 +63,6 @@ fn extension(coding: Coding) -> &'static [u8] {
         Coding::Zstd => b".zst",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -365,3 +365,6 @@ fn make(entry: &Entry, coding: Coding, level: Level) {
         file.attach(coding, level.number(coding), Bytes::from(encoded));
     }
 }
+
+#[cfg(test)]
+mod tests;

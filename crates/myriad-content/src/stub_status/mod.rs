@@ -7,3 +7,6 @@ use myriad_exchange::feature::Feature;
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature = Feature::new("stub_status", handler::ROWS).with_variables(variables::VARIABLES);
+
+#[cfg(test)]
+mod tests;

@@ -72,3 +72,6 @@ fn add(purges: &mut Vec<ServerPurge>, rules: &PurgeRules, methods: &Arc<[Box<[u8
 fn believes(place: &Place) -> bool {
     place.features.get::<RealIp>().is_some()
 }
+
+#[cfg(test)]
+mod tests;

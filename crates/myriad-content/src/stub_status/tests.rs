@@ -1,0 +1,29 @@
+use std::rc::Rc;
+
+use myriad_http::Version;
+use myriad_serve::testing::{TestSite, answered_at_once, ask, go};
+
+#[test]
+fn counts_are_told_in_the_words_of_nginx() {
+    let site = TestSite::new("", "stub_status;");
+    let exchange = site.received(Version::Http11, ("GET", "/"), &[]);
+    let counters = &Rc::clone(&exchange.request.site.worker).counters;
+    counters.accepted.add(7);
+    counters.closed.add(2);
+    counters.reading.add(1);
+    counters.begun.add(31);
+    counters.requests.add(28);
+    let text = "Active connections: 5 \nserver accepts handled requests\n 7 7 31 \nReading: 1 Writing: 3 Waiting: 1 \n";
+    assert_eq!(go(exchange).text, text);
+}
+
+#[test]
+fn counts_are_text_for_those_who_read() {
+    let site = TestSite::new("", "location = /status { stub_status on; }");
+    let mut exchange = site.received(Version::Http11, ("HEAD", "/status"), &[]);
+    let answer = answered_at_once(&mut exchange).expect("an answer");
+    assert_eq!((answer.status, answer.media_type.as_deref()), (200, Some(&b"text/plain"[..])));
+    for method in ["POST", "PUT", "DELETE", "PATCH"] {
+        assert_eq!(ask(&site, &format!("{method} /status"), &[]).status, 405, "{method}");
+    }
+}
