@@ -8,10 +8,10 @@
 //! one to the others: so these count only as long as they are younger than everybody's. A purge of the key names both keys.
 
 use myriad_http::Known;
+use myriad_http::lines::lines_named;
 use myriad_policy::{other_codings, varies_by_coding};
 use myriad_store::KeyRef;
 
-use myriad_exchange::exchange::lines_named;
 use myriad_exchange::exchange::{OtherCodings, Request};
 use myriad_exchange::runtime::{CachePlace, OriginPlace};
 use myriad_page::Page;

@@ -1,11 +1,12 @@
 //! What the compilation knows of a protocol.
 
+use crate::OriginCompiler;
 use myriad_conf::Text;
 use myriad_conf::registry::ProtocolLanguage;
 use myriad_conf::settings::Settings;
 
 use myriad_exchange::exchange::variables::Row;
-use myriad_exchange::runtime::{OriginCompiler, OriginProtocol, Target};
+use myriad_exchange::runtime::{OriginProtocol, Target};
 
 /// What is compiled of a place: who is asked, and how its protocol is spoken.
 pub(crate) type Spoken = (Target, Box<dyn OriginProtocol>);

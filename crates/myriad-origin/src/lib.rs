@@ -12,7 +12,9 @@ mod http;
 pub mod make;
 pub mod nominated;
 pub mod observer;
+mod origin_compiler;
 pub mod pace;
+mod param;
 pub mod protocols;
 pub mod read_ahead;
 pub mod respond;
@@ -29,3 +31,5 @@ pub mod upgrade_protocols;
 pub mod upload;
 mod uwsgi;
 mod variables;
+
+pub use origin_compiler::OriginCompiler;

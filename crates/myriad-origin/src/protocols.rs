@@ -1,5 +1,6 @@
 //! The list of protocols.
 
+use crate::OriginCompiler;
 use myriad_conf::Text;
 use myriad_conf::registry::ProtocolLanguage;
 use myriad_conf::settings::{Protocol, Settings};
@@ -7,7 +8,6 @@ use myriad_conf::settings::{Protocol, Settings};
 use super::compiled::{CompiledProtocol, Spoken};
 use super::variables::VARIABLES;
 use myriad_exchange::exchange::variables::Row;
-use myriad_exchange::runtime::OriginCompiler;
 
 /// Every protocol, in the order of the docs.
 static PROTOCOLS: &[&CompiledProtocol] =

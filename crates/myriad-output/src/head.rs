@@ -2,12 +2,13 @@
 
 use myriad_encode::Coding;
 use myriad_http::head::reason_phrase;
+use myriad_http::lines::copy_lines;
 use myriad_net::Head;
 use smallvec::SmallVec;
 
 use super::date::write_date_line;
 use super::expires::is_decorated;
-use myriad_exchange::exchange::{Answer, MadeFrom, Request, copy_lines};
+use myriad_exchange::exchange::{Answer, MadeFrom, Request};
 use myriad_exchange::runtime::Place;
 
 /// Begins the head: the status line, and what the server says of itself.

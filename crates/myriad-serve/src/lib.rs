@@ -14,6 +14,7 @@ mod acme;
 mod compile;
 mod explain;
 mod features;
+mod greeting;
 mod phases;
 mod quic;
 mod service;

@@ -1,5 +1,6 @@
 //! HTTP/3 as the site has it: which server a client means, and what workers share of a listener.
 
+use crate::greeting::certificates;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -82,10 +83,9 @@ impl ChooseTls for Choice {
         let Some(pair) = site.runtime.server(server).named.first() else { return Ok(config) };
         let addresses = (self.peer, self.local);
         let greeting = Connection::greeting_of(self.connection, self.listener, addresses, name);
-        let certificates =
-            Exchange::begin(&site, &mut RequestHead::default(), &greeting, RequestBody::empty())
-                .certificates(server)
-                .ok_or(Refusal::NoCertificate)?;
+        let mut exchange =
+            Exchange::begin(&site, &mut RequestHead::default(), &greeting, RequestBody::empty());
+        let certificates = certificates(&mut exchange, server).ok_or(Refusal::NoCertificate)?;
         Ok(with_certificates(&config, certificates, pair.is_clients))
     }
 

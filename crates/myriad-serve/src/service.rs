@@ -1,5 +1,6 @@
 //! The site as the drivers see it.
 
+use crate::greeting::certificates;
 use std::cell::RefCell;
 use std::fmt::{Arguments, Display};
 use std::rc::Rc;
@@ -203,8 +204,9 @@ impl Service for SiteService {
         let (server, config) = current.runtime.tls(connection, name)?;
         let Some(pair) = current.runtime.server(server).named.first() else { return Some(config) };
         let greeting = connection.greeting(name);
-        Exchange::begin(&current, &mut RequestHead::default(), &greeting, RequestBody::empty())
-            .certificates(server)
+        let mut exchange =
+            Exchange::begin(&current, &mut RequestHead::default(), &greeting, RequestBody::empty());
+        certificates(&mut exchange, server)
             .map(|certificates| with_certificates(&config, certificates, pair.is_clients))
     }
 

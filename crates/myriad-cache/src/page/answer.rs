@@ -1,5 +1,6 @@
 //! The answer that is made of a page.
 
+use myriad_http::lines::{copy_lines, line_named};
 use std::borrow::Cow;
 
 use myriad_encode::Coding;
@@ -9,7 +10,7 @@ use myriad_policy::Encoding;
 use myriad_store::Segments;
 
 use super::encodings::choose;
-use myriad_exchange::exchange::{Answer, MadeFrom, Request, copy_lines, line_named};
+use myriad_exchange::exchange::{Answer, MadeFrom, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_page::{Page, PageView, alternative};
 

@@ -1,5 +1,6 @@
 //! What a content handler gives: the answer before conditions, ranges and encodings.
 
+use myriad_http::lines::{copy_lines, line_named};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -9,7 +10,6 @@ use myriad_files::Entry;
 use myriad_net::ResponseBody;
 use myriad_policy::{Encoding, EntityTag};
 
-use super::lines::{copy_lines, line_named};
 use myriad_page::{Page, alternative};
 
 /// Where an answer's validators and fields come from.

@@ -10,15 +10,12 @@ mod headers;
 mod https_only;
 mod ids;
 mod listener;
-mod media_types;
 mod offer;
-mod origin_compiler;
 mod origin_group;
 mod origin_place;
 mod origin_protocol;
 mod origin_rules;
 mod origin_tls;
-mod param;
 mod passing;
 mod place;
 mod place_features;
@@ -41,16 +38,13 @@ pub use headers::{AddField, DebugRules, HeaderRules};
 pub use https_only::HttpsOnly;
 pub use ids::{PlaceId, ServerId};
 pub use listener::{Hosts, Listener};
-pub use media_types::TypeSet;
 pub use myriad_conf::settings::Network;
 pub use offer::{Offer, OfferRules};
-pub use origin_compiler::OriginCompiler;
 pub use origin_group::OriginGroup;
 pub use origin_place::{OriginPlace, Target};
 pub use origin_protocol::{MakeError, OriginProtocol, ProtocolRequest};
 pub use origin_rules::{AheadRules, AnswerRules, FetchRules};
 pub use origin_tls::{NamedPair, OriginTlsPlace};
-pub use param::Param;
 pub use place::{
     BodyRules, ConnectionRules, EntryRules, ErrorRules, KeepAliveRules, LimitExcept, LogRules, Place, Rates,
     RedirectRules, RewriteRules, UploadRules,

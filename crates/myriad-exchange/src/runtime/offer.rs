@@ -2,7 +2,7 @@
 
 use myriad_script::Regex;
 
-use super::TypeSet;
+use myriad_http::media_types::TypeSet;
 
 /// Which encodings a place offers.
 #[derive(Default)]

@@ -1,11 +1,12 @@
 //! The answer to a subrequest, in the hands of whoever asked.
 
 use myriad_http::body::BoxBody;
+use myriad_http::lines::lines_named;
 use myriad_net::ResponseBody;
 
 use super::body::ChildBody;
 use super::child::Child;
-use crate::exchange::{Answer, Exchange, lines_named, pulled};
+use crate::exchange::{Answer, Exchange, pulled};
 
 /// What a subrequest came to.
 pub struct Subanswer {

@@ -1,11 +1,12 @@
 //! The environment that the configuration writes (`fastcgi_param` and its like).
 
+use crate::OriginCompiler;
+use crate::param::Param;
 use myriad_conf::settings::OriginSettings;
 use myriad_http::Known;
 use myriad_script::Template;
 
 use super::pairs::push_name;
-use myriad_exchange::runtime::{OriginCompiler, Param};
 
 /// The parameters of a place, in order.
 pub(crate) struct CgiPlace {

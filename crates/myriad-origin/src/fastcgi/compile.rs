@@ -1,5 +1,6 @@
 //! What `fastcgi_*` are compiled to.
 
+use crate::OriginCompiler;
 use myriad_conf::Text;
 use myriad_conf::settings::Settings;
 
@@ -9,7 +10,6 @@ use super::settings::FastCgiSettings;
 use super::variables::VARIABLES;
 use crate::cgi::CgiPlace;
 use crate::compiled::{CompiledProtocol, Spoken};
-use myriad_exchange::runtime::OriginCompiler;
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: VARIABLES, compile };

@@ -1,5 +1,7 @@
 //! `proxy_pass` and the fields of its requests.
 
+use crate::OriginCompiler;
+use crate::param::Param;
 use myriad_conf::settings::{OriginRequestSettings, Settings};
 use myriad_conf::{Diagnostic, Text};
 use myriad_http::Known;
@@ -15,7 +17,7 @@ use super::variables::VARIABLES;
 use crate::compiled::{CompiledProtocol, Spoken};
 use crate::upgrade;
 use crate::upgrade_protocols::UpgradeProtocols;
-use myriad_exchange::runtime::{OriginCompiler, Param, Target};
+use myriad_exchange::runtime::Target;
 
 /// Fields of the client that concern its own connection, or are written anew.
 const NOT_PASSED: [Known; 9] = [

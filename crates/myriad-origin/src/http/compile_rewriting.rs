@@ -1,12 +1,12 @@
 //! `proxy_redirect` and `proxy_cookie_*`.
 
+use crate::OriginCompiler;
 use myriad_conf::Text;
 use myriad_script::Template;
 
 use super::place::HttpPlace;
 use super::rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
 use super::settings::{CookieFlags, HttpSettings, Redirect};
-use myriad_exchange::runtime::OriginCompiler;
 
 pub(super) fn redirects(
     compile: &mut dyn OriginCompiler,

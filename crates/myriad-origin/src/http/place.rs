@@ -1,11 +1,12 @@
 //! How an HTTP origin is asked (`proxy_*`), beyond what all protocols share.
 
+use crate::param::Param;
 use myriad_http::Known;
 use myriad_script::Template;
 
 use super::pass_url::PassUrl;
 use super::rewriting::{CookieRewrites, Rewriting};
-use myriad_exchange::runtime::{OriginTlsPlace, Param, ResolverPlace};
+use myriad_exchange::runtime::{OriginTlsPlace, ResolverPlace};
 
 /// `proxy_pass` and its kin.
 pub(crate) struct HttpPlace {

@@ -1,5 +1,6 @@
 //! What `scgi_*` are compiled to.
 
+use crate::OriginCompiler;
 use myriad_conf::Text;
 use myriad_conf::settings::Settings;
 
@@ -7,7 +8,6 @@ use super::language::{LANGUAGE, SCGI};
 use super::place::ScgiPlace;
 use crate::cgi::{CgiOrigin, CgiPlace};
 use crate::compiled::{CompiledProtocol, Spoken};
-use myriad_exchange::runtime::OriginCompiler;
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: &[], compile };

@@ -1,5 +1,6 @@
 //! What `uwsgi_*` are compiled to.
 
+use crate::OriginCompiler;
 use myriad_conf::Text;
 use myriad_conf::settings::Settings;
 
@@ -8,7 +9,6 @@ use super::place::UwsgiPlace;
 use super::settings::Modifiers;
 use crate::cgi::{CgiOrigin, CgiPlace};
 use crate::compiled::{CompiledProtocol, Spoken};
-use myriad_exchange::runtime::OriginCompiler;
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: &[], compile };

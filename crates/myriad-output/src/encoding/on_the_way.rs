@@ -1,5 +1,6 @@
 //! Bodies that are compressed for one visitor: what is not stored, and what is still arriving.
 
+use myriad_http::lines::line_named;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -10,7 +11,7 @@ use myriad_net::ResponseBody;
 use super::choice::encodings;
 use super::proxied::proxied_facts;
 use crate::transform::{Transform, transformed};
-use myriad_exchange::exchange::{Answer, Request, Tally, line_named, pulled};
+use myriad_exchange::exchange::{Answer, Request, Tally, pulled};
 
 /// Wraps a streamed body in an encoder, where the place offers it and the client takes it.
 pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {

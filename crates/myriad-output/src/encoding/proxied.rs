@@ -2,8 +2,9 @@
 
 use myriad_http::Known;
 use myriad_http::cache_control::CacheControl;
+use myriad_http::lines::line_named;
 
-use myriad_exchange::exchange::{Answer, MadeFrom, Request, line_named};
+use myriad_exchange::exchange::{Answer, MadeFrom, Request};
 use myriad_page::ProxiedFacts;
 
 /// What `gzip_proxied` asks; nothing where the request came through no proxy.

@@ -1,10 +1,11 @@
 //! What filters ask of an answer, and how they wrap its body.
 
 use myriad_encode::Coding;
+use myriad_http::lines::line_named;
 use myriad_net::ResponseBody;
 
 use crate::transform::{Transform, transformed};
-use myriad_exchange::exchange::{Answer, line_named, pulled};
+use myriad_exchange::exchange::{Answer, pulled};
 
 /// Whether the answer has no body by its status (RFC 9110 section 6.4.1), or none that filters are for: a tunnel.
 pub(super) fn is_bodiless(answer: &Answer) -> bool {

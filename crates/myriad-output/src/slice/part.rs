@@ -1,9 +1,10 @@
 //! A piece of a whole, as an answer says it.
 
 use myriad_http::content_range::ContentRange;
+use myriad_http::lines::line_named;
 use myriad_policy::Encoding;
 
-use myriad_exchange::exchange::{Answer, MadeFrom, Slice, line_named};
+use myriad_exchange::exchange::{Answer, MadeFrom, Slice};
 
 /// The piece that an answer holds, and the whole that it is of.
 pub(super) struct Part {

@@ -14,7 +14,7 @@ pub const VARIABLES: &[Row] = &[Row::new(
     &[Reads::Slice],
     Made(|request, out| {
         current_slice(request).is_some_and(|slice| {
-            slice.write(out);
+            write(slice, out);
             true
         })
     }),
@@ -55,6 +55,12 @@ fn begins(value: &[u8]) -> Option<u64> {
     std::str::from_utf8(&range[..digits]).ok()?.parse().ok()
 }
 
+/// Appends the range of a piece in the form of a `Range` field.
+pub(super) fn write(slice: Slice, out: &mut Vec<u8>) {
+    let last = slice.start.saturating_add(slice.size - 1);
+    out.extend_from_slice(format!("bytes={}-{last}", slice.start).as_bytes());
+}
+
 #[cfg(test)]
 mod tests {
     use myriad_serve::testing::variables::{Case, lacks, shows};
@@ -78,5 +84,16 @@ mod tests {
         let mut exchange =
             Case { server: "slice 10;", fields: &[("Range", "bytes=25-")], ..Case::default() }.begin();
         shows(&mut exchange, &[("slice_range", "bytes=20-29")]);
+    }
+
+    #[test]
+    fn range_is_written_to_its_last_byte() {
+        let written = |start, size| {
+            let mut out = Vec::new();
+            write(Slice { start, size }, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(written(4, 2), "bytes=4-5");
+        assert_eq!(written(0, 1 << 20), "bytes=0-1048575");
     }
 }

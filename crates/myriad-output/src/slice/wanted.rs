@@ -3,10 +3,11 @@
 use myriad_calendar::parse_http_date;
 use myriad_encode::Coding;
 use myriad_http::Known;
+use myriad_http::lines::line_named;
 use myriad_http::ranges::{Ranges, parse_ranges};
 use myriad_policy::{Condition, Encoding, EntityTag, StoredValidators, if_range_holds, judge_conditions};
 
-use myriad_exchange::exchange::{Answer, Request, line_named};
+use myriad_exchange::exchange::{Answer, Request};
 
 /// What of the whole is sent.
 pub(super) enum Wanted {

@@ -1,5 +1,6 @@
 //! The compilation, as protocols of origins see it.
 
+use myriad_origin::OriginCompiler;
 use std::sync::Arc;
 
 use myriad_conf::settings::{OriginTlsSettings, Settings};
@@ -7,7 +8,7 @@ use myriad_conf::{Span, Text};
 use myriad_script::{Regex, Template};
 
 use super::Compile;
-use myriad_exchange::runtime::{OriginCompiler, OriginGroup, OriginTlsPlace, ResolverPlace, Target};
+use myriad_exchange::runtime::{OriginGroup, OriginTlsPlace, ResolverPlace, Target};
 
 impl OriginCompiler for Compile<'_> {
     fn rule_template(&mut self, text: &Text) -> Template {

@@ -1,5 +1,6 @@
 //! A level's settings made into a place.
 
+use myriad_http::media_types::TypeSet;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use myriad_exchange::feature::made;
 use myriad_exchange::runtime::{
     BodyRules, Candidate, ConnectionRules, EntryRules, ErrorPage, ErrorRules, ErrorTarget, FilePlace,
     KeepAliveRules, LimitExcept, LogRules, Offer, OfferRules, Place, PlaceId, Rates, Reads, RedirectRules,
-    RewriteRules, Rooting, Symlinks, TryFiles, TypeSet, UploadRules,
+    RewriteRules, Rooting, Symlinks, TryFiles, UploadRules,
 };
 
 /// How long file tests are believed where no `open_file_cache` is written.

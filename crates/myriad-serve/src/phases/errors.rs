@@ -5,9 +5,10 @@ use myriad_conf::settings::ErrorPageCode;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
 
+use super::padding::pad;
 use myriad_exchange::answers::error_body::error_body;
 use myriad_exchange::answers::error_pages::page_now;
-use myriad_exchange::answers::{msie, redirect};
+use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::{Answer, Exchange, Step};
 use myriad_exchange::runtime::{ErrorPage, ErrorTarget};
 
@@ -85,7 +86,7 @@ fn plain(exchange: &mut Exchange, status: u16) -> Answer {
     let mut body = error_body(status, &place.headers.server_name);
     let is_page = !body.is_empty();
     if is_page {
-        msie::pad(&exchange.request, status, &mut body);
+        pad(&exchange.request, status, &mut body);
     }
     let mut answer = Answer::new(shown(status), ResponseBody::Full(Bytes::from(body)));
     answer.media_type = is_page.then(|| b"text/html"[..].into());

@@ -13,6 +13,7 @@ mod engine;
 mod errors;
 mod limits;
 mod locate;
+mod padding;
 mod rewrite;
 mod run;
 mod server_options;

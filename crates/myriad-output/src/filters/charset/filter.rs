@@ -1,5 +1,6 @@
 //! `charset*` at a place.
 
+use myriad_http::media_types::TypeSet;
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use super::tables::{Charsets, Recode};
 use crate::filters::wrap::{is_packed, wrap};
 use crate::transform::transformed;
 use myriad_exchange::exchange::{Answer, Exchange, Filter, Request, pulled};
-use myriad_exchange::runtime::{SettingsCompiler, TypeSet};
+use myriad_exchange::runtime::SettingsCompiler;
 
 /// `charset*`.
 struct Charset {

@@ -2,12 +2,13 @@
 
 use myriad_conf::settings::Settings;
 use myriad_encode::Coding;
+use myriad_http::lines::line_named;
 
 use super::directives::GunzipSettings;
 use super::unpack::Gunzip;
 use crate::encoding::{accepted, proxied_facts};
 use crate::filters::wrap::{is_bodiless, wrap};
-use myriad_exchange::exchange::{Answer, Exchange, Filter, Request, line_named};
+use myriad_exchange::exchange::{Answer, Exchange, Filter, Request};
 use myriad_exchange::runtime::SettingsCompiler;
 
 /// `gunzip on`.

@@ -3,6 +3,7 @@
 use myriad_conf::settings::Settings;
 use myriad_http::Method;
 use myriad_http::body::{BoxBody, Empty};
+use myriad_http::media_types::TypeSet;
 use myriad_net::ResponseBody;
 
 use super::body::SsiBody;
@@ -10,7 +11,7 @@ use super::rules::Ssi;
 use super::settings::SsiSettings;
 use crate::filters::wrap::{begin_text, is_bodiless, is_packed};
 use myriad_exchange::exchange::{Answer, Exchange, Filter, pulled};
-use myriad_exchange::runtime::{SettingsCompiler, TypeSet};
+use myriad_exchange::runtime::SettingsCompiler;
 
 /// Compiles `ssi*`.
 pub(crate) fn compiled(

@@ -1,6 +1,6 @@
 //! `ssi*` at a place.
 
-use myriad_exchange::runtime::TypeSet;
+use myriad_http::media_types::TypeSet;
 
 /// `ssi*`.
 pub(super) struct Ssi {

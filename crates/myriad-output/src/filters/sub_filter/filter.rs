@@ -1,6 +1,7 @@
 //! `sub_filter*` at a place.
 
 use myriad_conf::settings::Settings;
+use myriad_http::media_types::TypeSet;
 use myriad_log::Level;
 use myriad_script::{Frame, Template};
 
@@ -8,7 +9,7 @@ use super::settings::SubFilterSettings;
 use super::substitute::{Pair, Substitute};
 use crate::filters::wrap::{begin_text, is_bodiless, is_packed, wrap};
 use myriad_exchange::exchange::{Answer, Exchange, Filter, Request};
-use myriad_exchange::runtime::{SettingsCompiler, TypeSet};
+use myriad_exchange::runtime::SettingsCompiler;
 
 /// `sub_filter*`.
 struct SubFilter {

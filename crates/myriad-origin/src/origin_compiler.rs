@@ -6,7 +6,7 @@ use myriad_conf::settings::{OriginTlsSettings, Settings};
 use myriad_conf::{Span, Text};
 use myriad_script::{Regex, Template};
 
-use super::{OriginGroup, OriginTlsPlace, ResolverPlace, SettingsCompiler, Target};
+use myriad_exchange::runtime::{OriginGroup, OriginTlsPlace, ResolverPlace, SettingsCompiler, Target};
 
 /// The compilation of a place that asks an origin.
 pub trait OriginCompiler: SettingsCompiler {

@@ -3,7 +3,7 @@
 use myriad_script::Template;
 
 /// One `fastcgi_param` or `proxy_set_header`.
-pub struct Param {
+pub(crate) struct Param {
     /// The name.
     pub name: Box<[u8]>,
     /// The value.

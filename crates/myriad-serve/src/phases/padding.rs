@@ -1,0 +1,29 @@
+//! `msie_padding`: error pages long enough for browsers that hide short ones.
+
+use myriad_exchange::answers::msie::{agent_is, is_msie, says};
+use myriad_exchange::exchange::Request;
+
+/// MSIE and Chrome show a page of their own in place of an error page that is shorter than 512 bytes.
+const PADDING: &[u8] = b"<!-- longer than 512 bytes, lest MSIE or Chrome hide this page -->\r\n";
+const PADDED_BY: usize = 6;
+
+/// Makes an error page long enough to be shown, where the place wants that and the browser needs it.
+pub(super) fn pad(request: &Request, status: u16, page: &mut Vec<u8>) {
+    if status >= 400 && request.place().redirects.msie_padding && agent_is(request, hides_short_pages) {
+        (0..PADDED_BY).for_each(|_| page.extend_from_slice(PADDING));
+    }
+}
+
+fn hides_short_pages(agent: &[u8]) -> bool {
+    is_msie(agent) || says(agent, b"Chrome/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_padding_is_what_a_short_page_lacks() {
+        assert!(PADDING.len() * PADDED_BY + 150 > 512);
+    }
+}
