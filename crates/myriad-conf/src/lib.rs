@@ -34,7 +34,7 @@ pub use diagnostic::{Diagnostic, Doubt, Severity};
 pub use model::Model;
 pub use number::parse_time_ms;
 pub use parsed::{Node, Parsed, Source, Word};
-pub use registry::{nearest, parse_expires};
+pub use registry::nearest;
 pub use render::{dump, line_and_column, render};
 pub use resolve::{Survey, build, defaults, survey};
 pub use settings::Settings;

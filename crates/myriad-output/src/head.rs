@@ -7,7 +7,7 @@ use myriad_net::Head;
 use smallvec::SmallVec;
 
 use super::date::write_date_line;
-use super::expires::is_decorated;
+use super::headers::expires::is_decorated;
 use myriad_exchange::exchange::{Answer, MadeFrom, Request};
 use myriad_exchange::runtime::Place;
 

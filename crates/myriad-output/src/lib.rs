@@ -1,25 +1,23 @@
 //! From an answer to a response: conditions, filters, the coding, ranges, the head.
 
-mod add_header;
 mod agents;
 pub mod allow;
-mod cache_debug;
+pub mod cache_debug;
 mod conditions;
 mod cut;
 mod date;
 pub mod encoding;
 mod error_answer;
-mod expires;
 mod explained;
 pub mod filters;
 mod head;
+pub mod headers;
 mod keepalive;
 mod ranges;
 mod rate;
 mod refusal;
 mod send;
 pub mod slice;
-mod trailers;
 mod transform;
 
 pub use encoding::{Encodings, accepted, encodings};

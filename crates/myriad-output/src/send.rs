@@ -10,10 +10,10 @@ use myriad_http::Version;
 use myriad_net::{Head, Response, ResponseBody};
 
 use super::encoding::encode;
-use super::expires::{is_decorated, write_expires};
-use super::{
-    add_header, allow, cache_debug, conditions, cut, filters, head, keepalive, rate, slice, trailers,
-};
+use super::headers::add_header;
+use super::headers::expires::{is_decorated, write_expires};
+use super::headers::trailers;
+use super::{allow, cache_debug, conditions, cut, filters, head, keepalive, rate, slice};
 use myriad_exchange::exchange::{Answer, Exchange, Request};
 use myriad_exchange::runtime::Place;
 

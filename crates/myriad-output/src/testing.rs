@@ -1,7 +1,11 @@
-//! For unit tests: what a site answers, as its client would get it.
+//! For unit tests: what directives say, and what a site answers, as its client would get it.
 
+use std::path::Path;
 use std::task::{Context, Poll, Waker};
 
+use myriad_conf::model::ServerConf;
+use myriad_conf::registry::{Family, Registry};
+use myriad_conf::{Diagnostic, MemoryLoader, Model, build};
 use myriad_http::Version;
 use myriad_net::{Response, ResponseBody};
 
@@ -97,4 +101,18 @@ pub(crate) fn whole(body: ResponseBody) -> Vec<u8> {
             Poll::Pending => panic!("the body has to be waited for"),
         }
     }
+}
+
+/// A configuration whose one server has these directives, of the language and of that feature; or what is wrong with it.
+pub(crate) fn model(family: Family, inside: &str) -> Result<Model, Vec<Diagnostic>> {
+    let path = Path::new("/conf/nginx.conf");
+    let registry = Registry::new([family], []);
+    let file = format!("http {{ server {{ {inside} }} }}");
+    build(&registry.parse(&MemoryLoader::with(path, file), path, b""), &registry)
+}
+
+/// The server of a configuration that is sound.
+pub(crate) fn server(family: Family, inside: &str) -> ServerConf {
+    let model = model(family, inside).expect("a sound configuration");
+    model.http.expect("a block").servers.remove(0)
 }

@@ -4,14 +4,12 @@
 //! its own directives are laid over; lists such as `add_header` start anew at a level that names one. The outermost level is
 //! [`crate::defaults`]: what `Default` gives is blank, and stands for nothing that a configuration means.
 
-mod cache;
 mod client;
 mod content;
 mod encoding;
 mod error_log;
 mod feature_handler;
 mod features;
-mod headers;
 mod http2;
 mod http3;
 mod log;
@@ -26,7 +24,6 @@ mod resolver;
 mod syslog;
 mod tls;
 
-pub use cache::{CacheDebug, CacheRules};
 pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, MinRate, TempPath};
 pub use content::{
     ContentSettings, DisableSymlinks, ErrorPage, ErrorPageCode, OpenFileCache, OpenFileSettings,
@@ -38,7 +35,6 @@ pub use encoding::{
 pub use error_log::{ErrorLog, Level};
 pub use feature_handler::{FeatureHandler, HandlerPlan};
 pub use features::FeatureSettings;
-pub use headers::{AddHeader, AddedFields, Expires, HeaderSettings, InheritFields};
 pub use http2::Http2Settings;
 pub use http3::Http3Settings;
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
@@ -87,8 +83,6 @@ pub struct Settings {
     pub client: ClientSettings,
     /// Files, types, error pages.
     pub content: ContentSettings,
-    /// `add_header`, `add_trailer`, `expires`.
-    pub headers: HeaderSettings,
     /// Access log, error log.
     pub log: LogSettings,
     /// `gzip*`, `brotli*`, `zstd*`.
@@ -107,8 +101,6 @@ pub struct Settings {
     pub http2: Http2Settings,
     /// `http3*`, `quic_*`.
     pub http3: Http3Settings,
-    /// `cache_debug`: Myriad's own.
-    pub cache_rules: CacheRules,
     features: Features,
 }
 
@@ -141,8 +133,6 @@ impl Settings {
     pub(crate) fn within(&self) -> Self {
         let mut settings = self.clone();
         settings.features = self.features.within();
-        settings.headers.add = self.headers.add.within();
-        settings.headers.trailers = self.headers.trailers.within();
         settings
     }
 

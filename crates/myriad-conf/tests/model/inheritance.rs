@@ -75,19 +75,13 @@ fn a_rate_for_clients_holds_always_where_it_is_written_and_under_pressure_else()
 #[test]
 fn lists_are_inherited_whole_or_not_at_all() {
     let server = server(
-        "add_header A 1; add_header B 2 always; error_page 404 /n; error_page 500 502 =200 /e;
+        "error_page 404 /n; error_page 500 502 =200 /e;
          fastcgi_param X 1; proxy_set_header H 1; access_log a; index i;
          location /keep { }
-         location /own { add_header C 3; error_page 403 /f; fastcgi_param Y 2; proxy_set_header G 1;
+         location /own { error_page 403 /f; fastcgi_param Y 2; proxy_set_header G 1;
                          access_log off; index j k; }",
     );
     let (keep, own) = (&server.locations[0].settings, &server.locations[1].settings);
-    let names = |s: &myriad_conf::Settings| {
-        s.headers.add.iter().map(|h| h.name.lossy().into_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(names(keep), ["A", "B"]);
-    assert_eq!(keep.headers.add.iter().map(|field| field.always).collect::<Vec<_>>(), [false, true]);
-    assert_eq!(names(own), ["C"]);
     assert_eq!((keep.content.error_pages.len(), own.content.error_pages.len()), (2, 1));
     assert_eq!(
         (keep.origin(ENVIRONMENT).request.parameters.len(), own.origin(ENVIRONMENT).request.parameters.len()),
@@ -106,7 +100,7 @@ fn lists_are_inherited_whole_or_not_at_all() {
 fn handlers_and_try_files_are_not_inherited_by_nested_locations() {
     let server = server(
         "try_files $uri /x; location / { fastcgi_pass a; try_files $uri =404; internal; location /in { }
-         if ($a) { expires 1h; } if ($b) { fastcgi_pass b; } limit_except GET { } }",
+         if ($a) { limit_rate 1k; } if ($b) { fastcgi_pass b; } limit_except GET { } }",
     );
     let location = &server.locations[0];
     assert!(server.settings.content.try_files.is_some());
@@ -133,46 +127,18 @@ fn handlers_and_try_files_are_not_inherited_by_nested_locations() {
 }
 
 #[test]
-fn added_fields_are_inherited_as_the_level_says() {
-    let server = server(
-        "add_header A 1;
-         location /merge { add_header_inherit merge; add_header B 2;
-             location /merge/deeper { add_header C 3; }
-             location /merge/bare { } }
-         location /off { add_header_inherit off; add_header B 2;
-             location /off/bare { } }
-         location /none { add_header_inherit off; add_trailer T 1; }
-         location /late { add_header B 2; add_header_inherit merge; }",
-    );
-    let names = |location: &myriad_conf::model::LocationConf| {
-        let fields = location.settings.headers.add.iter();
-        fields.map(|field| field.name.lossy().into_owned()).collect::<String>()
-    };
-    let [merge, off, none, late] = &server.locations[..] else { panic!("four locations") };
-    assert_eq!((names(merge), names(late)), ("BA".to_owned(), "BA".to_owned()));
-    assert_eq!((names(&merge.locations[0]), names(&merge.locations[1])), ("CBA".to_owned(), "BA".to_owned()));
-    assert_eq!(
-        (names(off), names(&off.locations[0]), names(none)),
-        ("B".to_owned(), String::new(), String::new())
-    );
-    assert_eq!(none.settings.headers.trailers.iter().count(), 1);
-}
-
-#[test]
 fn an_if_lays_its_settings_over_those_of_its_location() {
-    let location = crate::location(
-        "add_header A 1; root /r; expires 1h; if ($a) { add_header B 2; } if ($b) { set $c 1; }",
-    );
+    let location =
+        crate::location("error_page 404 /n; root /r; if ($a) { error_page 403 /f; } if ($b) { set $c 1; }");
     let blocks: Vec<_> = location
         .rewrite
         .iter()
         .filter_map(|step| if let RewriteStep::If(block) = step { Some(block) } else { None })
         .collect();
-    assert_eq!(blocks[0].settings.headers.add.iter().next().unwrap().name.bytes(), b"B");
-    assert_eq!(blocks[0].settings.headers.expires, location.settings.headers.expires);
+    assert_eq!(blocks[0].settings.content.error_pages[0].target.bytes(), b"/f");
     assert_eq!(blocks[0].settings.content.root.bytes(), b"/r");
     assert!(!blocks[1].changes_settings);
-    assert_eq!(blocks[1].settings.headers.add.iter().next().unwrap().name.bytes(), b"A");
+    assert_eq!(blocks[1].settings.content.error_pages[0].target.bytes(), b"/n");
 }
 
 #[test]

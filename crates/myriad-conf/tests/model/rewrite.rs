@@ -1,6 +1,6 @@
 use myriad_conf::{
     model::{Condition, FileTest, RewriteFlag, RewriteStep, StringTest},
-    settings::{ErrorPageCode, Expires, TryFilesEnd},
+    settings::{ErrorPageCode, TryFilesEnd},
 };
 
 use crate::{location, refusal, server, settings, texts};
@@ -177,27 +177,4 @@ fn error_pages_keep_change_or_take_the_status() {
         ([500, 502].as_slice(), ErrorPageCode::Fixed(200))
     );
     assert_eq!((pages[2].target.bytes(), pages[2].answer), (b"@f".as_slice(), ErrorPageCode::FromPage));
-}
-
-#[test]
-fn expires_has_every_form() {
-    for (args, expected) in [
-        ("off", Expires::Off),
-        ("epoch", Expires::Epoch),
-        ("max", Expires::Max),
-        ("1y", Expires::Access(31_536_000)),
-        ("-1", Expires::Access(-1)),
-        ("+24h", Expires::Access(86_400)),
-        ("modified +1h", Expires::Modified(3600)),
-        ("@15h30m", Expires::Daily(55_800)),
-    ] {
-        assert_eq!(settings(&format!("expires {args};")).headers.expires, expected, "{args}");
-    }
-    assert!(matches!(
-        settings("expires modified $e;").headers.expires,
-        Expires::Variable { modified: true, .. }
-    ));
-    for wrong in ["@25h", "modified max", "1ms", "+", "-x", "modified @1h"] {
-        refusal(&format!("http {{ expires {wrong}; }}"));
-    }
 }

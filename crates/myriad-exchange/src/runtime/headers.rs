@@ -30,7 +30,7 @@ pub struct HeaderRules {
     /// `add_trailer`.
     pub trailers: Vec<AddField>,
     /// `expires`.
-    pub expires: myriad_conf::settings::Expires<Template>,
+    pub expires: super::Expires<Template>,
     /// Whether an `add_header` says for how long an answer is fresh: from when it is sent.
     pub says_freshness: bool,
 }

@@ -1,7 +1,8 @@
 //! Telling clients of TCP where HTTP/3 is (RFC 7838 section 3, RFC 9114 section 3.1.1).
 
 use myriad_conf::model::{ListenAddress, ServerConf};
-use myriad_conf::settings::AddedFields;
+use myriad_conf::settings::Settings;
+use myriad_output::headers;
 
 use super::Compile;
 
@@ -10,9 +11,8 @@ const MAX_AGE_S: u32 = 86_400;
 
 impl Compile<'_> {
     /// The line that a place sends; none where an `add_header` of it says something itself.
-    pub(super) fn alt_svc(&self, written: &AddedFields) -> Box<[u8]> {
-        let is_written = written.iter().any(|field| field.name.bytes().eq_ignore_ascii_case(b"alt-svc"));
-        if is_written { Box::default() } else { self.alt_svc.clone() }
+    pub(super) fn alt_svc(&self, settings: &Settings) -> Box<[u8]> {
+        if headers::names(settings, b"alt-svc") { Box::default() } else { self.alt_svc.clone() }
     }
 }
 

@@ -17,11 +17,12 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler, VariableRegistry
 use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req};
 use myriad_origin::{early_hints, protocols, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
-use myriad_output::{encoding, slice};
+use myriad_output::{cache_debug, encoding, headers, slice};
 
 /// Every feature, a line each, in the order in which they are compiled.
 static FEATURES: &[Feature] = &[
     access::FEATURE,
+    cache_debug::FEATURE,
     api::FEATURE,
     auth_basic::FEATURE,
     Feature::new("auth_request", auth_request::ROWS),
@@ -36,6 +37,7 @@ static FEATURES: &[Feature] = &[
     Feature::new("encoding", &[]).with_variables(encoding::VARIABLES),
     Feature::new("filters", gunzip::ROWS),
     Feature::new("filters", sub_filter::ROWS),
+    headers::FEATURE,
     https_only::FEATURE,
     limit_req::FEATURE,
     limit_conn::FEATURE,

@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::io::Write as _;
 
 use myriad_calendar::write_http_date;
-use myriad_conf::settings::Expires;
 use myriad_log::local_time;
 use myriad_script::{Frame, Template};
 
+use super::parse_expires::parse_expires;
 use myriad_exchange::exchange::{Request, scratch};
+use myriad_exchange::runtime::Expires;
 
 /// What `expires` comes to for one answer.
 enum Verdict {
@@ -96,7 +97,7 @@ fn judge(
             let said = scratch::with_buffer(|text| {
                 template.eval(request, frame, text).ok()?;
                 // As nginx: what means nothing, and nothing at all, leaves the fields alone.
-                myriad_conf::parse_expires(text, *modified).filter(|_| !text.is_empty())
+                parse_expires(text, *modified).filter(|_| !text.is_empty())
             });
             match said {
                 Some(said) => judge(&said, request, frame, modified_s, now_s),

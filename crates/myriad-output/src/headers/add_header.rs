@@ -8,7 +8,7 @@ use myriad_exchange::exchange::{Request, scratch};
 use myriad_exchange::runtime::Place;
 
 /// Adds the fields; each may read those before it (`$sent_http_*`).
-pub(super) fn add(request: &mut Request, frame: &mut Frame, place: &Place, status: u16, head: &mut Head) {
+pub(crate) fn add(request: &mut Request, frame: &mut Frame, place: &Place, status: u16, head: &mut Head) {
     let rules = &place.headers;
     let decorated = is_decorated(status);
     let read = request.site.runtime.reads_sent_fields;

@@ -1,19 +1,14 @@
-//! Myriad's own cache rules.
+//! What the directive says.
 
-use super::Network;
+use myriad_conf::settings::Network;
 
 /// `cache_debug`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CacheDebug {
+pub(super) struct CacheDebug {
     /// Whether answers say what the cache did.
     pub on: bool,
     /// `from`: who may see keys. None: loopback and the server's own addresses, by requests that nobody passed on.
     pub from: Option<Vec<Network>>,
 }
 
-/// Myriad's own cache directives, the same for every protocol.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CacheRules {
-    /// `cache_debug`.
-    pub debug: CacheDebug,
-}
+myriad_conf::feature_settings!(CacheDebug);

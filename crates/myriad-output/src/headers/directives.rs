@@ -1,11 +1,12 @@
-//! nginx's headers module.
+//! The directives.
 
-use super::{Arguments, Contexts, Directive, Done, ONE, Set, between};
-use crate::{
-    diagnostic::Diagnostic,
-    number::parse_seconds,
-    settings::{AddHeader, Expires, InheritFields, Settings},
-};
+use myriad_conf::Diagnostic;
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, between};
+use myriad_conf::settings::Settings;
+
+use super::parse_expires::parse_expires;
+use super::settings::{AddHeader, HeaderSettings, InheritFields};
+use myriad_exchange::runtime::Expires;
 
 const WHERE: Contexts = Contexts::HSL_IF;
 
@@ -17,7 +18,7 @@ pub(super) static ROWS: &[Directive] = &[
         WHERE,
         ONE,
         Set::Settings(|settings, args| {
-            settings.headers.add.set_inherit(inherit(args)?);
+            settings.feature_mut::<HeaderSettings>().add.set_inherit(inherit(args)?);
             Ok(())
         }),
         "How add_header is inherited.",
@@ -28,7 +29,7 @@ pub(super) static ROWS: &[Directive] = &[
         WHERE,
         between(2, 3),
         Set::Settings(|settings, args| {
-            settings.headers.trailers.push(read_header(args)?);
+            settings.feature_mut::<HeaderSettings>().trailers.push(read_header(args)?);
             Ok(())
         }),
         "Adds a field after the body.",
@@ -39,7 +40,7 @@ pub(super) static ROWS: &[Directive] = &[
         WHERE,
         ONE,
         Set::Settings(|settings, args| {
-            settings.headers.trailers.set_inherit(inherit(args)?);
+            settings.feature_mut::<HeaderSettings>().trailers.set_inherit(inherit(args)?);
             Ok(())
         }),
         "How add_trailer is inherited.",
@@ -64,7 +65,7 @@ fn read_header(args: &Arguments<'_>) -> Result<AddHeader, Diagnostic> {
 }
 
 fn add_header(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    settings.headers.add.push(read_header(args)?);
+    settings.feature_mut::<HeaderSettings>().add.push(read_header(args)?);
     Ok(())
 }
 
@@ -80,7 +81,7 @@ fn expires(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     }
     let at = usize::from(modified);
     let word = args.bytes(at);
-    settings.headers.expires = match word {
+    settings.feature_mut::<HeaderSettings>().expires = match word {
         [b'$', ..] => Expires::Variable { text: args.text(at)?, modified },
         _ => parse_expires(word, modified).ok_or_else(|| {
             args.invalid(
@@ -90,24 +91,4 @@ fn expires(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         })?,
     };
     Ok(())
-}
-
-/// What `expires` says, or what its variable yields at run time; none where it means nothing.
-pub fn parse_expires<T>(word: &[u8], modified: bool) -> Option<Expires<T>> {
-    match (word, modified) {
-        (b"off", false) => return Some(Expires::Off),
-        (b"epoch", false) => return Some(Expires::Epoch),
-        (b"max", false) => return Some(Expires::Max),
-        ([b'@', time @ ..], false) => {
-            let seconds = parse_seconds(time).ok().and_then(|seconds| u32::try_from(seconds).ok());
-            return seconds.filter(|seconds| *seconds <= 86_400).map(Expires::Daily);
-        }
-        _ => {}
-    }
-    let (sign, time) = match word {
-        [b'-', time @ ..] => (-1, time),
-        [b'+', time @ ..] | time => (1, time),
-    };
-    let seconds = sign * i64::try_from(parse_seconds(time).ok()?).ok()?;
-    Some(if modified { Expires::Modified(seconds) } else { Expires::Access(seconds) })
 }

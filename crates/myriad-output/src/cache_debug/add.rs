@@ -1,4 +1,4 @@
-//! `cache_debug`: fields that say what the cache did.
+//! The fields.
 
 use myriad_net::Head;
 use myriad_policy::CacheStatus;
@@ -10,7 +10,7 @@ use myriad_exchange::runtime::DebugRules;
 const ASKED: &[u8] = b"x-cache-debug";
 
 /// Adds `X-Cache` and `X-Cache-Age`; the key and the zone for those who ask and may know.
-pub(super) fn add(request: &Request, rules: &DebugRules, head: &mut Head) {
+pub(crate) fn add(request: &Request, rules: &DebugRules, head: &mut Head) {
     let facts = &request.cache;
     let Some(status) = facts.shown.status else { return };
     if !rules.said_already {

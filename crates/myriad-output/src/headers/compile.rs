@@ -1,0 +1,73 @@
+//! The fields of a place, compiled.
+
+use myriad_conf::settings::Settings;
+use myriad_script::Template;
+
+use super::settings::{AddHeader, AddedFields, HeaderSettings};
+use myriad_exchange::runtime::{AddField, Expires, SettingsCompiler};
+
+/// `add_header`.
+pub fn added_fields(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
+    compiled(&settings.feature::<HeaderSettings>().add, true, compile)
+}
+
+/// `add_trailer`.
+pub fn added_trailers(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
+    compiled(&settings.feature::<HeaderSettings>().trailers, false, compile)
+}
+
+/// `expires`.
+pub fn expiry(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Expires<Template> {
+    settings.feature::<HeaderSettings>().expires.map(|text| compile.template(text))
+}
+
+/// Fields that an `add_header` takes the place of, lower case; the flag says `always`.
+pub fn replaced(settings: &Settings) -> Vec<(&'static [u8], bool)> {
+    settings.feature::<HeaderSettings>().add.iter().filter_map(single).collect()
+}
+
+/// Whether an `add_header` is of that name, case disregarded.
+pub fn names(settings: &Settings, name: &[u8]) -> bool {
+    let mut fields = settings.feature::<HeaderSettings>().add.iter();
+    fields.any(|field| field.name.bytes().eq_ignore_ascii_case(name))
+}
+
+/// Whether an `add_header` says for how long an answer is fresh: from when it is sent.
+pub fn says_freshness(settings: &Settings) -> bool {
+    settings.feature::<HeaderSettings>().add.iter().any(is_of_freshness)
+}
+
+fn compiled(fields: &AddedFields, in_head: bool, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
+    let fields: Vec<_> = fields.iter().collect();
+    let once = |field: &AddHeader| if in_head { single(field) } else { None };
+    fields
+        .iter()
+        .enumerate()
+        // One without a value only takes the place of what was there; as a trailer it has the answer chunked.
+        .filter(|(_, field)| !in_head || !field.value.is_empty())
+        .map(|(index, field)| {
+            let twins = fields[index + 1..].iter().filter_map(|later| once(later));
+            let of_this = once(field);
+            let twins = twins.filter(|(name, _)| of_this.is_some_and(|(own, _)| own == *name));
+            AddField {
+                name: field.name.bytes().into(),
+                value: compile.template(&field.value),
+                always: field.always,
+                superseded: twins.map(|(_, always)| always).reduce(|any, always| any || always),
+            }
+        })
+        .collect()
+}
+
+fn is_of_freshness(field: &AddHeader) -> bool {
+    [&b"cache-control"[..], b"expires", b"age"]
+        .iter()
+        .any(|name| field.name.bytes().eq_ignore_ascii_case(name))
+}
+
+/// As nginx: these two may stand once, so an `add_header` takes the place of what was there. The flag says `always`.
+fn single(field: &AddHeader) -> Option<(&'static [u8], bool)> {
+    let names: [&'static [u8]; 2] = [b"etag", b"last-modified"];
+    let name = names.into_iter().find(|name| field.name.bytes().eq_ignore_ascii_case(name))?;
+    Some((name, field.always))
+}

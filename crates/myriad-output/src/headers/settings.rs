@@ -1,0 +1,77 @@
+//! What the directives say.
+
+use myriad_conf::Text;
+use myriad_exchange::runtime::Expires;
+
+/// One `add_header`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct AddHeader {
+    /// The field's name.
+    pub name: Text,
+    /// The value; an empty result adds nothing.
+    pub value: Text,
+    /// Also on answers other than 200, 201, 204, 206, 301, 302, 303, 304, 307, 308.
+    pub always: bool,
+}
+
+/// `add_header_inherit`, `add_trailer_inherit`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum InheritFields {
+    /// `on`: the fields of the level around, where the level has none of its own.
+    #[default]
+    On,
+    /// `off`: never.
+    Off,
+    /// `merge`: the level's own, then those of the level around.
+    Merge,
+}
+
+/// `add_header` or `add_trailer` of a level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct AddedFields {
+    own: Vec<AddHeader>,
+    outer: Vec<AddHeader>,
+    inherit: InheritFields,
+}
+
+impl AddedFields {
+    /// The fields that hold here, in the order in which they are added.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &AddHeader> {
+        let inherits = match self.inherit {
+            InheritFields::On => self.own.is_empty(),
+            InheritFields::Off => false,
+            InheritFields::Merge => true,
+        };
+        self.own.iter().chain(self.outer.iter().filter(move |_| inherits))
+    }
+
+    pub(super) fn push(&mut self, field: AddHeader) {
+        self.own.push(field);
+    }
+
+    pub(super) fn set_inherit(&mut self, inherit: InheritFields) {
+        self.inherit = inherit;
+    }
+
+    /// What a level within this one begins with.
+    fn within(&self) -> Self {
+        Self { own: Vec::new(), outer: self.iter().cloned().collect(), inherit: self.inherit }
+    }
+}
+
+/// Fields added to answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct HeaderSettings {
+    /// `add_header`.
+    pub add: AddedFields,
+    /// `add_trailer`.
+    pub trailers: AddedFields,
+    /// `expires`.
+    pub expires: Expires<Text>,
+}
+
+myriad_conf::feature_settings!(HeaderSettings, |around| Some(HeaderSettings {
+    add: around.add.within(),
+    trailers: around.trailers.within(),
+    expires: around.expires.clone(),
+}));
