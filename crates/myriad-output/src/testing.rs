@@ -105,14 +105,23 @@ pub(crate) fn whole(body: ResponseBody) -> Vec<u8> {
 
 /// A configuration whose one server has these directives, of the language and of that feature; or what is wrong with it.
 pub(crate) fn model(family: Family, inside: &str) -> Result<Model, Vec<Diagnostic>> {
+    model_of([family], inside)
+}
+
+fn model_of(families: impl IntoIterator<Item = Family>, inside: &str) -> Result<Model, Vec<Diagnostic>> {
     let path = Path::new("/conf/nginx.conf");
-    let registry = Registry::new([family], []);
+    let registry = Registry::new(families, []);
     let file = format!("http {{ server {{ {inside} }} }}");
     build(&registry.parse(&MemoryLoader::with(path, file), path, b""), &registry)
 }
 
 /// The server of a configuration that is sound.
 pub(crate) fn server(family: Family, inside: &str) -> ServerConf {
-    let model = model(family, inside).expect("a sound configuration");
+    server_of([family], inside)
+}
+
+/// As [`server`], with the directives of several features.
+pub(crate) fn server_of(families: impl IntoIterator<Item = Family>, inside: &str) -> ServerConf {
+    let model = model_of(families, inside).expect("a sound configuration");
     model.http.expect("a block").servers.remove(0)
 }

@@ -1,17 +1,14 @@
-//! Files, types, error pages, redirects, the cache of open files.
+//! Files, types, error pages, redirects.
 
 use std::sync::Arc;
 
 use myriad_policy::IfModifiedSince;
 
-use super::{
-    Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, block, exactly, set,
-};
+use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, block, exactly, set};
 use crate::{
     parsed::Node,
     settings::{
-        DisableSymlinks, ErrorPage, ErrorPageCode, LargeBuffers, OpenFileCache, ServerTokens, Settings,
-        TryFiles, TryFilesEnd, Types,
+        ErrorPage, ErrorPageCode, LargeBuffers, ServerTokens, Settings, TryFiles, TryFilesEnd, Types,
     },
     text::Text,
 };
@@ -181,78 +178,7 @@ pub(super) static ROWS: &[Directive] = &[
         "Refreshes instead of redirects for MSIE.",
     )
     .default("off"),
-    Directive::new(
-        "open_file_cache",
-        HSL,
-        between(1, 2),
-        Set::Settings(open_file_cache),
-        "Remembers what files are there.",
-    )
-    .computed("none; a file is asked about again after a second")
-    .differs(
-        "where it is not written, what files are there is remembered for one second; the table bounds itself, so `max` and \
-         `inactive` change nothing",
-    ),
-    Directive::new(
-        "open_file_cache_valid",
-        HSL,
-        ONE,
-        set!(Settings.millis => open_files.valid),
-        "How long it is trusted.",
-    )
-    .default("60s"),
-    Directive::new(
-        "open_file_cache_min_uses",
-        HSL,
-        ONE,
-        set!(Settings.number => open_files.min_uses),
-        "How often a file must be used to stay open.",
-    )
-    .default("1")
-    .no_effect("the table bounds itself"),
-    Directive::new(
-        "open_file_cache_errors",
-        HSL,
-        FLAG,
-        set!(Settings.flag => open_files.errors),
-        "Whether absent files are remembered too.",
-    )
-    .default("off")
-    .differs("`off` still remembers them for one second"),
-    Directive::new(
-        "disable_symlinks",
-        HSL,
-        between(1, 2),
-        Set::Settings(disable_symlinks),
-        "Which symbolic links are refused.",
-    )
-    .default("off"),
 ];
-
-fn disable_symlinks(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let mut rule = None;
-    let mut from = None;
-    for index in 0..args.len() {
-        let word = args.bytes(index);
-        if let Some(part) = word.strip_prefix(b"from=") {
-            from = Some(Text::new(part, args.words()[index].span));
-        } else if rule.is_none() {
-            let choices = [("off", None), ("on", Some(false)), ("if_not_owner", Some(true))];
-            rule = Some(args.choice(index, &choices)?);
-        } else {
-            return Err(args.invalid(index, "from=PART"));
-        }
-    }
-    let Some(rule) = rule else {
-        let message = "\"disable_symlinks\" must have \"off\", \"on\" or \"if_not_owner\" parameter";
-        return Err(args.error(0, message));
-    };
-    settings.content.disable_symlinks = rule.map(|foreign_only| DisableSymlinks {
-        foreign_only,
-        from: from.unwrap_or_else(|| Text::builtin("")),
-    });
-    Ok(())
-}
 
 fn root(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     forbid_roots(args)?;
@@ -427,28 +353,5 @@ fn server_tokens(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         1 => ServerTokens::Off,
         _ => ServerTokens::Build,
     };
-    Ok(())
-}
-
-fn open_file_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    if args.bytes(0) == b"off" {
-        settings.open_files.cache = Some(None);
-        return Ok(());
-    }
-    let mut cache = OpenFileCache { max: 0, inactive: 60_000 };
-    for index in 0..args.len() {
-        let word = args.bytes(index);
-        if word.starts_with(b"max=") {
-            cache.max = args.number_after(index, 4)?;
-        } else if word.starts_with(b"inactive=") {
-            cache.inactive = args.millis_after(index, 9)?;
-        } else {
-            return Err(args.invalid(index, "\"off\", or max=N with inactive=TIME"));
-        }
-    }
-    if cache.max == 0 {
-        return Err(args.error(0, "\"open_file_cache\" must have the \"max\" parameter"));
-    }
-    settings.open_files.cache = Some(Some(cache));
     Ok(())
 }

@@ -15,7 +15,6 @@ mod contexts;
 mod control;
 mod default;
 mod directive;
-mod encoding;
 mod family;
 mod http2;
 mod http3;

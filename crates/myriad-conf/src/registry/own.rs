@@ -1,12 +1,12 @@
 //! The families of directives that the language itself has.
 
 use super::{
-    acme, blocks, client, content, control, encoding, family::Family, http2, http3, log, origin, origin_tls,
-    process, resolver, rewrite, server, tls, tuning, upstream, zone,
+    acme, blocks, client, content, control, family::Family, http2, http3, log, origin, origin_tls, process,
+    resolver, rewrite, server, tls, tuning, upstream, zone,
 };
 
 /// The families whose rows are directives as they stand.
-pub(super) const FAMILIES: [Family; 16] = [
+pub(super) const FAMILIES: [Family; 15] = [
     Family::new("process", process::ROWS),
     Family::new("control", control::ROWS),
     Family::new("server", server::ROWS),
@@ -14,7 +14,6 @@ pub(super) const FAMILIES: [Family; 16] = [
     Family::new("content", content::ROWS),
     Family::new("rewrite", rewrite::ROWS),
     Family::new("log", log::ROWS),
-    Family::new("encoding", encoding::ROWS),
     Family::new("blocks", blocks::ROWS),
     Family::new("upstream", upstream::ROWS),
     Family::new("resolver", resolver::ROWS),

@@ -76,37 +76,6 @@ pub enum ServerTokens {
     Build,
 }
 
-/// `open_file_cache`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenFileCache {
-    /// At most so many entries.
-    pub max: u64,
-    /// Dropped after so long without use, ms.
-    pub inactive: u64,
-}
-
-/// `open_file_cache*`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OpenFileSettings {
-    /// `open_file_cache`: `None` where not written; `Some(None)` for `off`.
-    pub cache: Option<Option<OpenFileCache>>,
-    /// `open_file_cache_valid`, ms.
-    pub valid: u64,
-    /// `open_file_cache_min_uses`.
-    pub min_uses: u64,
-    /// `open_file_cache_errors`.
-    pub errors: bool,
-}
-
-/// `disable_symlinks on|if_not_owner [from=PART]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DisableSymlinks {
-    /// `if_not_owner`: only links whose owner is not that of what they lead to.
-    pub foreign_only: bool,
-    /// `from=`: the leading part of paths that is not checked, may hold variables; empty for none.
-    pub from: Text,
-}
-
 /// How files become answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContentSettings {
@@ -157,8 +126,6 @@ pub struct ContentSettings {
     pub port_in_redirect: bool,
     /// `server_name_in_redirect`.
     pub server_name_in_redirect: bool,
-    /// `disable_symlinks`; `None` for off.
-    pub disable_symlinks: Option<DisableSymlinks>,
     /// `msie_padding`.
     pub msie_padding: bool,
     /// `msie_refresh`.

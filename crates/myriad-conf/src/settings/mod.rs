@@ -6,7 +6,6 @@
 
 mod client;
 mod content;
-mod encoding;
 mod error_log;
 mod feature_handler;
 mod features;
@@ -25,13 +24,7 @@ mod syslog;
 mod tls;
 
 pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, MinRate, TempPath};
-pub use content::{
-    ContentSettings, DisableSymlinks, ErrorPage, ErrorPageCode, OpenFileCache, OpenFileSettings,
-    ServerTokens, TryFiles, TryFilesEnd, Types,
-};
-pub use encoding::{
-    BrotliSettings, EncodingSettings, GzipDisable, GzipSettings, Proxied, StaticMode, ZstdSettings,
-};
+pub use content::{ContentSettings, ErrorPage, ErrorPageCode, ServerTokens, TryFiles, TryFilesEnd, Types};
 pub use error_log::{ErrorLog, Level};
 pub use feature_handler::{FeatureHandler, HandlerPlan};
 pub use features::FeatureSettings;
@@ -85,10 +78,6 @@ pub struct Settings {
     pub content: ContentSettings,
     /// Access log, error log.
     pub log: LogSettings,
-    /// `gzip*`, `brotli*`, `zstd*`.
-    pub encoding: EncodingSettings,
-    /// `open_file_cache*`.
-    pub open_files: OpenFileSettings,
     /// What is said of origins, by [`Protocol`]; shared among levels that say the same.
     origins: Vec<Arc<OriginSettings>>,
     /// `resolver`.

@@ -1,7 +1,4 @@
-use myriad_conf::{
-    model::{LogEscape, MapKey},
-    settings::{GzipDisable, StaticMode},
-};
+use myriad_conf::model::{LogEscape, MapKey};
 
 use crate::{http, settings};
 
@@ -100,43 +97,4 @@ fn log_formats_join_their_words() {
 fn several_access_logs_of_one_level_all_count() {
     assert_eq!(settings("access_log a; access_log b combined;").log.access.len(), 2);
     assert_eq!(settings("").log.access[0].path.bytes(), b"logs/access.log");
-}
-
-#[test]
-fn gzip_types_always_hold_html_and_a_star_stands_for_all() {
-    let types = |text: &str| settings(text).encoding.gzip.types;
-    assert_eq!(types("gzip_types text/CSS text/html; gzip_types a/b;"), ["text/html", "text/css", "a/b"]);
-    assert_eq!(types("gzip_types a/b *;"), ["*"]);
-    assert_eq!(types(""), ["text/html"]);
-}
-
-#[test]
-fn encodings_are_read_with_the_names_of_their_modules() {
-    let encoding = settings(
-        "gzip on; gzip_disable msie6 \"MSIE [1-5]\"; gzip_http_version 1.0; gzip_proxied expired no-cache auth;
-         gzip_static always; brotli on; brotli_types a/b; brotli_comp_level 11; zstd off; zstd_static on;",
-    )
-    .encoding;
-    assert!(encoding.gzip.on && encoding.gzip.http_1_0);
-    assert_eq!(encoding.gzip.disable[0], GzipDisable::Msie6);
-    assert!(encoding.gzip.proxied.expired && encoding.gzip.proxied.auth && !encoding.gzip.proxied.any);
-    assert_eq!(
-        (encoding.gzip.static_files, encoding.zstd.static_files),
-        (StaticMode::Always, StaticMode::On)
-    );
-    assert_eq!(
-        (encoding.brotli.on, encoding.brotli.comp_level, encoding.zstd.on),
-        (Some(true), 11, Some(false))
-    );
-    assert_eq!(encoding.brotli.types.unwrap(), ["text/html", "a/b"]);
-    assert_eq!(encoding.zstd.types, None);
-}
-
-#[test]
-fn open_file_cache_shows_whether_it_was_written() {
-    assert_eq!(settings("").open_files.cache, None);
-    assert_eq!(settings("open_file_cache off;").open_files.cache, Some(None));
-    let cache = settings("open_file_cache max=100 inactive=20s; open_file_cache_valid 30s;").open_files;
-    let inner = cache.cache.unwrap().unwrap();
-    assert_eq!((inner.max, inner.inactive, cache.valid), (100, 20_000, 30_000));
 }

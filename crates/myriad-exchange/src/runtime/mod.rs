@@ -20,6 +20,7 @@ mod origin_tls;
 mod passing;
 mod place;
 mod place_features;
+mod proxied;
 mod real_ip;
 mod request_rules;
 mod settings_compiler;
@@ -52,6 +53,7 @@ pub use place::{
     RedirectRules, RewriteRules, UploadRules,
 };
 pub use place_features::PlaceFeatures;
+pub use proxied::Proxied;
 pub use real_ip::{RealIp, RealIpSource};
 pub use request_rules::RequestRules;
 pub use settings_compiler::{SettingsCompiler, Shared};

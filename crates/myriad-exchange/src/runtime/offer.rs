@@ -18,7 +18,7 @@ pub struct Offer {
     /// `gzip_http_version 1.0`.
     pub http_1_0: bool,
     /// `gzip_proxied any`; otherwise a request with `Via` gets identity unless the answer says it may not be cached.
-    pub proxied: myriad_conf::settings::Proxied,
+    pub proxied: super::Proxied,
     /// `gzip_disable`.
     pub disable: Vec<Regex>,
     /// `gzip_disable msie6`.

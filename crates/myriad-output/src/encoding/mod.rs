@@ -1,12 +1,26 @@
-//! Which coding an answer comes in, and the coding of what is not stored in it.
+//! Which coding an answer comes in, and the coding of what is not stored in it: `gzip*`, `brotli*`, `zstd*`.
 
 mod choice;
+mod compile;
+mod directives;
 mod offered;
 mod on_the_way;
 mod proxied;
+mod settings;
 mod variables;
 
 pub use choice::{Encodings, accepted, encodings};
+pub use compile::offer;
+use myriad_exchange::feature::Feature;
 pub(super) use on_the_way::encode;
 pub(super) use proxied::proxied_facts;
-pub use variables::VARIABLES;
+
+/// `gzip*`, with the variables of codings, for the list of features.
+pub const GZIP: Feature = Feature::new("encoding", directives::GZIP).with_variables(variables::VARIABLES);
+/// `brotli*`, for the list of features.
+pub const BROTLI: Feature = Feature::new("encoding", directives::BROTLI);
+/// `zstd*`, for the list of features.
+pub const ZSTD: Feature = Feature::new("encoding", directives::ZSTD);
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use myriad_exchange::runtime::Reads::Answer;
 use myriad_exchange::runtime::Value::Made;
 
 /// How many times smaller an answer has become.
-pub const VARIABLES: &[Row] = &[
+pub(super) const VARIABLES: &[Row] = &[
     Row::new("brotli", "brotli_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Brotli, out))),
     Row::new("gzip", "gzip_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Gzip, out))),
     Row::new("zstd", "zstd_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Zstd, out))),

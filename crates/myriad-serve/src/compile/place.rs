@@ -1,37 +1,29 @@
 //! A level's settings made into a place.
 
-use myriad_http::media_types::TypeSet;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use myriad_conf::model::LimitExcept as LimitExceptConf;
 use myriad_conf::settings::{
-    self, BodyInFile, ClientSettings, ContentSettings, EncodingSettings, GzipDisable, Handler as HandlerConf,
-    LogSettings, OpenFileSettings, Settings, StaticMode,
+    self, BodyInFile, ClientSettings, Handler as HandlerConf, LogSettings, Settings,
 };
 use myriad_conf::{Span, Text};
-use myriad_encode::Coding;
-use myriad_files::{LinkRule, Naming, TempFolder, Validity};
+use myriad_files::{Naming, TempFolder};
 use myriad_script::{Program, Template};
 
 use super::Compile;
 use super::timeouts::timeouts;
 use crate::features;
 use myriad_cache::handler::OriginHandler;
-use myriad_content::files::FileHandler;
+use myriad_content::files::{self, FileHandler};
 use myriad_control::purge::request::ServerPurges;
 use myriad_exchange::exchange::Handler;
 use myriad_exchange::feature::made;
 use myriad_exchange::runtime::{
     BodyRules, Candidate, ConnectionRules, EntryRules, ErrorPage, ErrorRules, ErrorTarget, FilePlace,
-    KeepAliveRules, LimitExcept, LogRules, Offer, OfferRules, Place, PlaceId, Rates, Reads, RedirectRules,
-    RewriteRules, Rooting, Symlinks, TryFiles, UploadRules,
+    KeepAliveRules, LimitExcept, LogRules, Place, PlaceId, Rates, Reads, RedirectRules, RewriteRules,
+    Rooting, TryFiles, UploadRules,
 };
-
-/// How long file tests are believed where no `open_file_cache` is written.
-const FILE_TESTS_VALID_MS: u64 = 1000;
-/// How long after its last change a file is asked about each time, where no `open_file_cache` is written.
-const SETTLING_MS: u64 = 2000;
 
 /// What makes the content of places that name no other handler.
 const FILES: FileHandler = FileHandler { other_methods: &ServerPurges };
@@ -94,7 +86,7 @@ impl Compile<'_> {
             },
             headers: self.in_answer(|compile| compile.headers(settings)),
             filters: myriad_output::compiled_filters(self, settings),
-            offer: self.offer(&settings.encoding),
+            offer: myriad_output::encoding::offer(settings, self),
             logs: self.in_answer(|compile| compile.log_rules(&settings.log)),
             redirects: RedirectRules {
                 absolute: content.absolute_redirect,
@@ -164,12 +156,6 @@ impl Compile<'_> {
 
     fn files(&mut self, settings: &Settings) -> FilePlace {
         let content = &settings.content;
-        let encoding = &settings.encoding;
-        let precompressed = [
-            (Coding::Brotli, encoding.brotli.static_files),
-            (Coding::Zstd, encoding.zstd.static_files),
-            (Coding::Gzip, encoding.gzip.static_files),
-        ];
         FilePlace {
             root: self.root(&content.root),
             rooting: match (content.alias, content.alias_prefix_len) {
@@ -178,7 +164,7 @@ impl Compile<'_> {
                 (true, None) => Rooting::Whole,
             },
             index: content.index.iter().map(|name| self.template(name)).collect(),
-            try_files: content.try_files.as_ref().map(|try_files| self.try_files(try_files, content)),
+            try_files: content.try_files.as_ref().map(|try_files| self.try_files(try_files, settings)),
             types: Arc::new(
                 content
                     .types
@@ -190,16 +176,9 @@ impl Compile<'_> {
             etag: content.etag,
             if_modified_since: content.if_modified_since,
             max_ranges: content.max_ranges.map_or(usize::MAX, |most| most as usize),
-            symlinks: content.disable_symlinks.as_ref().map(|symlinks| {
-                let rule = if symlinks.foreign_only { LinkRule::ForeignOwner } else { LinkRule::Any };
-                Box::new(Symlinks { rule, from: self.template(&symlinks.from) })
-            }),
-            validity: validity(&settings.open_files),
-            precompressed: precompressed
-                .into_iter()
-                .filter(|(_, mode)| *mode != StaticMode::Off)
-                .map(|(coding, mode)| (coding, mode == StaticMode::Always))
-                .collect(),
+            symlinks: files::symlinks(settings, self),
+            validity: files::validity(settings),
+            precompressed: files::precompressed(settings).collect(),
         }
     }
 
@@ -213,7 +192,7 @@ impl Compile<'_> {
         self.template(&text)
     }
 
-    fn try_files(&mut self, try_files: &settings::TryFiles, content: &ContentSettings) -> TryFiles {
+    fn try_files(&mut self, try_files: &settings::TryFiles, settings: &Settings) -> TryFiles {
         let candidate = |text: &Text| match text.bytes() {
             name @ [b'@', ..] => Candidate::Location(name.into()),
             // A slash at the end asks for a directory.
@@ -223,8 +202,8 @@ impl Compile<'_> {
             }
         };
         let candidates: Vec<Candidate> = try_files.candidates.iter().map(candidate).collect();
-        let root = self.root(&content.root);
-        let from = content.disable_symlinks.as_ref().map(|symlinks| &symlinks.from);
+        let root = self.root(&settings.content.root);
+        let from = files::trusted_part(settings);
         let names = self.scripts.catalogue();
         let is_uri = |id| names.variable(id).reads_only(&[Reads::Uri, Reads::UriPart]);
         let follows_uri = |candidate: &Candidate| match candidate {
@@ -246,55 +225,6 @@ impl Compile<'_> {
             } else {
                 ErrorTarget::Uri(self.template(&page.target))
             },
-        }
-    }
-
-    /// `gzip` decides for all codings unless brotli or zstd are written: a site that lets its pages be compressed
-    /// wants them small.
-    fn offer(&mut self, encoding: &EncodingSettings) -> Offer {
-        let gzip = &encoding.gzip;
-        let by = |on: Option<bool>, own: Option<&Vec<String>>, min_length: u64, level: u8| {
-            on.unwrap_or(gzip.on).then(|| OfferRules {
-                types: TypeSet::new(own.unwrap_or(&gzip.types)),
-                min_length: if on.is_some() { min_length } else { gzip.min_length },
-                level,
-            })
-        };
-        let (brotli, zstd) = (&encoding.brotli, &encoding.zstd);
-        Offer {
-            gzip: by(Some(gzip.on), None, gzip.min_length, gzip.comp_level),
-            brotli: by(brotli.on, brotli.types.as_ref(), brotli.min_length, brotli.comp_level),
-            zstd: by(zstd.on, zstd.types.as_ref(), zstd.min_length, zstd.comp_level),
-            vary: gzip.vary,
-            http_1_0: gzip.http_1_0,
-            proxied: gzip.proxied,
-            disable: gzip.disable.iter().filter_map(|disable| self.gzip_disable(disable)).collect(),
-            disable_msie6: gzip.disable.contains(&GzipDisable::Msie6),
-        }
-    }
-
-    fn gzip_disable(&mut self, disable: &GzipDisable) -> Option<myriad_script::Regex> {
-        let GzipDisable::Regex(pattern) = disable else { return None };
-        let source = self.utf8(pattern);
-        match self.scripts.regex(source, true) {
-            Ok(regex) => Some(regex),
-            Err(error) => {
-                self.fail(pattern.span, error);
-                None
-            }
-        }
-    }
-}
-
-fn validity(open: &OpenFileSettings) -> Validity {
-    let both = |ms| Validity { found_ms: ms, missing_ms: ms, settling_ms: 0 };
-    match open.cache {
-        None => Validity { settling_ms: SETTLING_MS, ..both(FILE_TESTS_VALID_MS) },
-        Some(None) => both(0),
-        Some(Some(_)) if open.errors => both(open.valid),
-        Some(Some(_)) => {
-            let missing_ms = open.valid.min(FILE_TESTS_VALID_MS);
-            Validity { found_ms: open.valid, missing_ms, settling_ms: 0 }
         }
     }
 }

@@ -8,7 +8,7 @@ use myriad_conf::{Diagnostic, Model};
 
 use super::{https_only, real_ip, referers, ssl};
 use myriad_cache::{device_class, shared_fetch};
-use myriad_content::{autoindex, stub_status};
+use myriad_content::{autoindex, files, stub_status};
 use myriad_control::{api, purge};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::{self, DocumentedVariable};
@@ -34,9 +34,15 @@ static FEATURES: &[Feature] = &[
     shared_fetch::FEATURE,
     Feature::new("charset", charset::ROWS),
     Feature::new("early_hints", early_hints::ROWS).compiled_by(early_hints::compile),
-    Feature::new("encoding", &[]).with_variables(encoding::VARIABLES),
+    encoding::GZIP,
+    files::GZIP_STATIC,
+    encoding::BROTLI,
+    files::BROTLI_STATIC,
+    encoding::ZSTD,
+    files::ZSTD_STATIC,
     Feature::new("filters", gunzip::ROWS),
     Feature::new("filters", sub_filter::ROWS),
+    files::FEATURE,
     headers::FEATURE,
     https_only::FEATURE,
     limit_req::FEATURE,

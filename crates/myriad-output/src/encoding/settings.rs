@@ -1,50 +1,11 @@
-//! Which encodings an answer may bear: nginx's gzip modules and the well-known brotli and zstd modules.
+//! What the directives say: those of nginx's gzip modules, and of the well-known brotli and zstd modules.
 
-use crate::text::Text;
-
-/// `gzip_static`, `brotli_static`, `zstd_static`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StaticMode {
-    /// Files ending in `.gz`, `.br`, `.zst` are not looked for.
-    #[default]
-    Off,
-    /// They are sent to clients that accept the encoding.
-    On,
-    /// They are sent to every client.
-    Always,
-}
-
-/// `gzip_proxied`: which answers to requests with a `Via` field may be compressed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Proxied {
-    /// `expired`.
-    pub expired: bool,
-    /// `no-cache`.
-    pub no_cache: bool,
-    /// `no-store`.
-    pub no_store: bool,
-    /// `private`.
-    pub private: bool,
-    /// `no_last_modified`.
-    pub no_last_modified: bool,
-    /// `no_etag`.
-    pub no_etag: bool,
-    /// `auth`.
-    pub auth: bool,
-    /// `any`.
-    pub any: bool,
-}
-
-impl Proxied {
-    /// `off`, which is what holds where nothing is written.
-    pub fn is_off(self) -> bool {
-        self == Self::default()
-    }
-}
+use myriad_conf::Text;
+use myriad_exchange::runtime::Proxied;
 
 /// One word of `gzip_disable`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GzipDisable {
+pub(super) enum GzipDisable {
     /// `msie6`: MSIE 4 to 6, except MSIE 6 with SV1.
     Msie6,
     /// A regex (caseless) on `User-Agent`.
@@ -53,7 +14,7 @@ pub enum GzipDisable {
 
 /// `gzip*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GzipSettings {
+pub(super) struct GzipSettings {
     /// `gzip`.
     pub on: bool,
     /// `gzip_types`, lower case, always with `text/html`; `*` alone means every type.
@@ -70,13 +31,11 @@ pub struct GzipSettings {
     pub http_1_0: bool,
     /// `gzip_disable`.
     pub disable: Vec<GzipDisable>,
-    /// `gzip_static`.
-    pub static_files: StaticMode,
 }
 
 /// `brotli*`, with the names of the well-known module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BrotliSettings {
+pub(super) struct BrotliSettings {
     /// `brotli`; `None` where not written, so that the server may choose.
     pub on: Option<bool>,
     /// `brotli_types`, as [`GzipSettings::types`]; `None` where not written.
@@ -87,13 +46,11 @@ pub struct BrotliSettings {
     pub comp_level: u8,
     /// `brotli_window`, bytes.
     pub window: u64,
-    /// `brotli_static`.
-    pub static_files: StaticMode,
 }
 
 /// `zstd*`, with the names of the well-known module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ZstdSettings {
+pub(super) struct ZstdSettings {
     /// `zstd`; `None` where not written, so that the server may choose.
     pub on: Option<bool>,
     /// `zstd_types`, as [`GzipSettings::types`]; `None` where not written.
@@ -102,13 +59,11 @@ pub struct ZstdSettings {
     pub min_length: u64,
     /// `zstd_comp_level`, 1 to 22.
     pub comp_level: u8,
-    /// `zstd_static`.
-    pub static_files: StaticMode,
 }
 
 /// Encodings of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EncodingSettings {
+pub(super) struct EncodingSettings {
     /// `gzip*`.
     pub gzip: GzipSettings,
     /// `brotli*`.
@@ -116,3 +71,5 @@ pub struct EncodingSettings {
     /// `zstd*`.
     pub zstd: ZstdSettings,
 }
+
+myriad_conf::feature_settings!(EncodingSettings);

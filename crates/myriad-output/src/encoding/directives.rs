@@ -1,22 +1,25 @@
-//! nginx's gzip modules, and the well-known brotli and zstd modules.
+//! The directives.
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, add_types, at_least, set};
-use crate::{
-    diagnostic::Diagnostic,
-    settings::{GzipDisable, Proxied, Settings, StaticMode},
-};
+#![allow(clippy::unnecessary_wraps, reason = "setters share one signature")]
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, add_types, at_least};
+use myriad_conf::set;
+use myriad_conf::settings::Settings;
+
+use super::settings::{EncodingSettings, GzipDisable};
+use myriad_exchange::runtime::Proxied;
 
 const HSL: Contexts = Contexts::HSL;
 const HSL_IF: Contexts = Contexts::HSL_IF;
 const HIT: &str =
     "decides what may be sent; a page from the cache or a file is compressed once, not per request";
 
-pub(super) static ROWS: &[Directive] = &[
+pub(super) static GZIP: &[Directive] = &[
     Directive::new(
         "gzip",
         HSL_IF,
         FLAG,
-        set!(Settings.flag => encoding.gzip.on),
+        set!(Feature<EncodingSettings>.flag => gzip.on),
         "Whether gzip may be sent.",
     )
     .default("off")
@@ -28,7 +31,7 @@ pub(super) static ROWS: &[Directive] = &[
         "gzip_min_length",
         HSL,
         ONE,
-        set!(Settings.size => encoding.gzip.min_length),
+        set!(Feature<EncodingSettings>.size => gzip.min_length),
         "Smaller answers are not compressed.",
     )
     .default("20"),
@@ -37,7 +40,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(|s, a| {
-            s.encoding.gzip.comp_level = a.within(0, 1, 9)?;
+            s.feature_mut::<EncodingSettings>().gzip.comp_level = a.within(0, 1, 9)?;
             Ok(())
         }),
         "Level for answers compressed while streaming.",
@@ -48,7 +51,7 @@ pub(super) static ROWS: &[Directive] = &[
         "gzip_vary",
         HSL,
         FLAG,
-        set!(Settings.flag => encoding.gzip.vary),
+        set!(Feature<EncodingSettings>.flag => gzip.vary),
         "Whether Vary is sent.",
     )
     .default("off"),
@@ -76,13 +79,14 @@ pub(super) static ROWS: &[Directive] = &[
         "Browsers that get no gzip.",
     )
     .repeats(),
-    Directive::new("gzip_static", HSL, ONE, Set::Settings(gzip_static), "Whether FILE.gz is sent for FILE.")
-        .default("off"),
+];
+
+pub(super) static BROTLI: &[Directive] = &[
     Directive::new(
         "brotli",
         HSL_IF,
         FLAG,
-        set!(Settings.flag => Some encoding.brotli.on),
+        set!(Feature<EncodingSettings>.flag => Some brotli.on),
         "Whether br may be sent.",
     )
     .computed("as `gzip`")
@@ -94,7 +98,7 @@ pub(super) static ROWS: &[Directive] = &[
         "brotli_min_length",
         HSL,
         ONE,
-        set!(Settings.size => encoding.brotli.min_length),
+        set!(Feature<EncodingSettings>.size => brotli.min_length),
         "Smaller answers are not compressed.",
     )
     .default("20"),
@@ -103,7 +107,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(|s, a| {
-            s.encoding.brotli.comp_level = a.within(0, 0, 11)?;
+            s.feature_mut::<EncodingSettings>().brotli.comp_level = a.within(0, 0, 11)?;
             Ok(())
         }),
         "Level for answers compressed while streaming.",
@@ -113,24 +117,19 @@ pub(super) static ROWS: &[Directive] = &[
         "brotli_window",
         HSL,
         ONE,
-        set!(Settings.size => encoding.brotli.window),
+        set!(Feature<EncodingSettings>.size => brotli.window),
         "Window of the coder.",
     )
     .default("512k")
     .no_effect("the coder chooses its window by what it compresses"),
-    Directive::new(
-        "brotli_static",
-        HSL,
-        ONE,
-        Set::Settings(brotli_static),
-        "Whether FILE.br is sent for FILE.",
-    )
-    .default("off"),
+];
+
+pub(super) static ZSTD: &[Directive] = &[
     Directive::new(
         "zstd",
         HSL_IF,
         FLAG,
-        set!(Settings.flag => Some encoding.zstd.on),
+        set!(Feature<EncodingSettings>.flag => Some zstd.on),
         "Whether zstd may be sent.",
     )
     .computed("as `gzip`")
@@ -142,7 +141,7 @@ pub(super) static ROWS: &[Directive] = &[
         "zstd_min_length",
         HSL,
         ONE,
-        set!(Settings.size => encoding.zstd.min_length),
+        set!(Feature<EncodingSettings>.size => zstd.min_length),
         "Smaller answers are not compressed.",
     )
     .default("20"),
@@ -151,25 +150,24 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(|s, a| {
-            s.encoding.zstd.comp_level = a.within(0, 1, 22)?;
+            s.feature_mut::<EncodingSettings>().zstd.comp_level = a.within(0, 1, 22)?;
             Ok(())
         }),
         "Level for answers compressed while streaming.",
     )
     .default("1"),
-    Directive::new("zstd_static", HSL, ONE, Set::Settings(zstd_static), "Whether FILE.zst is sent for FILE.")
-        .default("off"),
 ];
+
 fn gzip_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    add_types(&mut settings.encoding.gzip.types, args)
+    add_types(&mut settings.feature_mut::<EncodingSettings>().gzip.types, args)
 }
 
 fn brotli_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    add_types(settings.encoding.brotli.types.get_or_insert_default(), args)
+    add_types(settings.feature_mut::<EncodingSettings>().brotli.types.get_or_insert_default(), args)
 }
 
 fn zstd_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    add_types(settings.encoding.zstd.types.get_or_insert_default(), args)
+    add_types(settings.feature_mut::<EncodingSettings>().zstd.types.get_or_insert_default(), args)
 }
 
 fn gzip_proxied(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
@@ -199,17 +197,18 @@ fn gzip_proxied(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             _ => proxied.any = true,
         }
     }
-    settings.encoding.gzip.proxied = proxied;
+    settings.feature_mut::<EncodingSettings>().gzip.proxied = proxied;
     Ok(())
 }
 
 fn gzip_http_version(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    settings.encoding.gzip.http_1_0 = args.choice(0, &[("1.0", true), ("1.1", false)])?;
+    settings.feature_mut::<EncodingSettings>().gzip.http_1_0 =
+        args.choice(0, &[("1.0", true), ("1.1", false)])?;
     Ok(())
 }
 
 fn gzip_disable(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let list = &mut settings.encoding.gzip.disable;
+    let list = &mut settings.feature_mut::<EncodingSettings>().gzip.disable;
     args.start(list);
     for word in args.words() {
         list.push(match word.text.as_slice() {
@@ -219,24 +218,5 @@ fn gzip_disable(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             _ => GzipDisable::Regex(word.to_text()),
         });
     }
-    Ok(())
-}
-
-fn static_mode(args: &Arguments<'_>) -> Result<StaticMode, Diagnostic> {
-    args.choice(0, &[("off", StaticMode::Off), ("on", StaticMode::On), ("always", StaticMode::Always)])
-}
-
-fn gzip_static(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    settings.encoding.gzip.static_files = static_mode(args)?;
-    Ok(())
-}
-
-fn brotli_static(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    settings.encoding.brotli.static_files = static_mode(args)?;
-    Ok(())
-}
-
-fn zstd_static(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    settings.encoding.zstd.static_files = static_mode(args)?;
     Ok(())
 }

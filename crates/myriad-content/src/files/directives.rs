@@ -1,0 +1,154 @@
+//! The directives.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, between};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Text, set};
+
+use super::settings::{
+    DisableSymlinks, OpenFileCache, OpenFileSettings, PrecompressedSettings, StaticMode, SymlinkSettings,
+};
+
+const HSL: Contexts = Contexts::HSL;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "open_file_cache",
+        HSL,
+        between(1, 2),
+        Set::Settings(open_file_cache),
+        "Remembers what files are there.",
+    )
+    .computed("none; a file is asked about again after a second")
+    .differs(
+        "where it is not written, what files are there is remembered for one second; the table bounds itself, so `max` and \
+         `inactive` change nothing",
+    ),
+    Directive::new(
+        "open_file_cache_valid",
+        HSL,
+        ONE,
+        set!(Feature<OpenFileSettings>.millis => valid),
+        "How long it is trusted.",
+    )
+    .default("60s"),
+    Directive::new(
+        "open_file_cache_min_uses",
+        HSL,
+        ONE,
+        set!(Feature<OpenFileSettings>.number => min_uses),
+        "How often a file must be used to stay open.",
+    )
+    .default("1")
+    .no_effect("the table bounds itself"),
+    Directive::new(
+        "open_file_cache_errors",
+        HSL,
+        FLAG,
+        set!(Feature<OpenFileSettings>.flag => errors),
+        "Whether absent files are remembered too.",
+    )
+    .default("off")
+    .differs("`off` still remembers them for one second"),
+    Directive::new(
+        "disable_symlinks",
+        HSL,
+        between(1, 2),
+        Set::Settings(disable_symlinks),
+        "Which symbolic links are refused.",
+    )
+    .default("off"),
+];
+
+pub(super) static GZIP_STATIC: &[Directive] = &[Directive::new(
+    "gzip_static",
+    HSL,
+    ONE,
+    Set::Settings(gzip_static),
+    "Whether FILE.gz is sent for FILE.",
+)
+.default("off")];
+
+pub(super) static BROTLI_STATIC: &[Directive] = &[Directive::new(
+    "brotli_static",
+    HSL,
+    ONE,
+    Set::Settings(brotli_static),
+    "Whether FILE.br is sent for FILE.",
+)
+.default("off")];
+
+pub(super) static ZSTD_STATIC: &[Directive] = &[Directive::new(
+    "zstd_static",
+    HSL,
+    ONE,
+    Set::Settings(zstd_static),
+    "Whether FILE.zst is sent for FILE.",
+)
+.default("off")];
+
+fn disable_symlinks(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut rule = None;
+    let mut from = None;
+    for index in 0..args.len() {
+        let word = args.bytes(index);
+        if let Some(part) = word.strip_prefix(b"from=") {
+            from = Some(Text::new(part, args.words()[index].span));
+        } else if rule.is_none() {
+            let choices = [("off", None), ("on", Some(false)), ("if_not_owner", Some(true))];
+            rule = Some(args.choice(index, &choices)?);
+        } else {
+            return Err(args.invalid(index, "from=PART"));
+        }
+    }
+    let Some(rule) = rule else {
+        let message = "\"disable_symlinks\" must have \"off\", \"on\" or \"if_not_owner\" parameter";
+        return Err(args.error(0, message));
+    };
+    settings.feature_mut::<SymlinkSettings>().0 = rule.map(|foreign_only| DisableSymlinks {
+        foreign_only,
+        from: from.unwrap_or_else(|| Text::builtin("")),
+    });
+    Ok(())
+}
+
+fn open_file_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    if args.bytes(0) == b"off" {
+        settings.feature_mut::<OpenFileSettings>().cache = Some(None);
+        return Ok(());
+    }
+    let mut cache = OpenFileCache { max: 0, inactive: 60_000 };
+    for index in 0..args.len() {
+        let word = args.bytes(index);
+        if word.starts_with(b"max=") {
+            cache.max = args.number_after(index, 4)?;
+        } else if word.starts_with(b"inactive=") {
+            cache.inactive = args.millis_after(index, 9)?;
+        } else {
+            return Err(args.invalid(index, "\"off\", or max=N with inactive=TIME"));
+        }
+    }
+    if cache.max == 0 {
+        return Err(args.error(0, "\"open_file_cache\" must have the \"max\" parameter"));
+    }
+    settings.feature_mut::<OpenFileSettings>().cache = Some(Some(cache));
+    Ok(())
+}
+
+fn static_mode(args: &Arguments<'_>) -> Result<StaticMode, Diagnostic> {
+    args.choice(0, &[("off", StaticMode::Off), ("on", StaticMode::On), ("always", StaticMode::Always)])
+}
+
+fn gzip_static(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.feature_mut::<PrecompressedSettings>().gzip = static_mode(args)?;
+    Ok(())
+}
+
+fn brotli_static(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.feature_mut::<PrecompressedSettings>().brotli = static_mode(args)?;
+    Ok(())
+}
+
+fn zstd_static(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.feature_mut::<PrecompressedSettings>().zstd = static_mode(args)?;
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Which answers to proxies may be compressed.
+
+/// `gzip_proxied`: which answers to requests with a `Via` field may be compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Proxied {
+    /// `expired`.
+    pub expired: bool,
+    /// `no-cache`.
+    pub no_cache: bool,
+    /// `no-store`.
+    pub no_store: bool,
+    /// `private`.
+    pub private: bool,
+    /// `no_last_modified`.
+    pub no_last_modified: bool,
+    /// `no_etag`.
+    pub no_etag: bool,
+    /// `auth`.
+    pub auth: bool,
+    /// `any`.
+    pub any: bool,
+}
+
+impl Proxied {
+    /// `off`, which is what holds where nothing is written.
+    pub fn is_off(self) -> bool {
+        self == Self::default()
+    }
+}
