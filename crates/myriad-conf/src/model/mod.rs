@@ -2,7 +2,6 @@
 
 mod acme;
 mod blocks;
-mod charset;
 mod levels;
 mod location;
 mod main_conf;
@@ -17,7 +16,6 @@ pub use acme::{
 pub use blocks::{
     GeoConf, GeoEntry, LogEscape, LogFormat, MapConf, MapEntry, MapKey, SplitClientsConf, SplitShare,
 };
-pub use charset::CharsetMapConf;
 pub use location::{
     Condition, FileTest, IfBlock, LimitExcept, LocationConf, Matcher, RewriteFlag, RewriteStep, StringTest,
 };
@@ -56,8 +54,6 @@ pub struct HttpConf {
     pub geos: Vec<GeoConf>,
     /// `split_clients` blocks.
     pub split_clients: Vec<SplitClientsConf>,
-    /// `charset_map` blocks.
-    pub charset_maps: Vec<CharsetMapConf>,
     /// `upstream` blocks.
     pub upstreams: Vec<UpstreamConf>,
     /// `log_format`, with the built-in `combined` first.

@@ -28,7 +28,6 @@ mod origin_tls;
 mod own;
 mod pass;
 mod process;
-mod resolver;
 mod rewrite;
 mod server;
 mod set;

@@ -2,11 +2,11 @@
 
 use super::{
     acme, blocks, client, content, control, family::Family, http2, http3, log, origin, origin_tls, process,
-    resolver, rewrite, server, tls, tuning, upstream, zone,
+    rewrite, server, tls, tuning, upstream, zone,
 };
 
 /// The families whose rows are directives as they stand.
-pub(super) const FAMILIES: [Family; 15] = [
+pub(super) const FAMILIES: [Family; 14] = [
     Family::new("process", process::ROWS),
     Family::new("control", control::ROWS),
     Family::new("server", server::ROWS),
@@ -16,7 +16,6 @@ pub(super) const FAMILIES: [Family; 15] = [
     Family::new("log", log::ROWS),
     Family::new("blocks", blocks::ROWS),
     Family::new("upstream", upstream::ROWS),
-    Family::new("resolver", resolver::ROWS),
     Family::new("tls", tls::ROWS),
     Family::new("http2", http2::ROWS),
     Family::new("acme", acme::ROWS),

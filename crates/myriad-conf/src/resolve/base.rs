@@ -47,7 +47,6 @@ impl HttpConf {
             maps: Vec::new(),
             geos: Vec::new(),
             split_clients: Vec::new(),
-            charset_maps: Vec::new(),
             upstreams: Vec::new(),
             log_formats: Vec::new(),
         };

@@ -19,7 +19,6 @@ mod origin;
 mod origin_parts;
 mod origin_tls;
 mod protocol;
-mod resolver;
 mod syslog;
 mod tls;
 
@@ -39,7 +38,6 @@ pub use origin_parts::{
     OriginRequestSettings, Parameter,
 };
 pub use origin_tls::OriginTlsSettings;
-pub use resolver::ResolverSettings;
 pub use syslog::{SyslogConf, SyslogServer};
 pub use tls::{CertificateCache, SessionCache, TlsSettings, VerifyClient};
 
@@ -80,10 +78,6 @@ pub struct Settings {
     pub log: LogSettings,
     /// What is said of origins, by [`Protocol`]; shared among levels that say the same.
     origins: Vec<Arc<OriginSettings>>,
-    /// `resolver`.
-    pub resolver: Option<ResolverSettings>,
-    /// `resolver_timeout`, ms.
-    pub resolver_timeout: u64,
     /// `ssl_*`.
     pub tls: TlsSettings,
     /// `http2*`.

@@ -6,7 +6,7 @@ use myriad_conf::registry::Registry;
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Model};
 
-use super::{https_only, real_ip, referers, ssl};
+use super::{https_only, real_ip, referers, resolver, ssl};
 use myriad_cache::{device_class, shared_fetch};
 use myriad_content::{autoindex, files, stub_status};
 use myriad_control::{api, purge};
@@ -51,6 +51,7 @@ static FEATURES: &[Feature] = &[
     Feature::new("referers", referers::ROWS)
         .compiled_by(referers::compile)
         .with_variables(referers::VARIABLES),
+    resolver::FEATURE,
     Feature::new("slice", slice::ROWS).with_variables(slice::VARIABLES),
     Feature::new("ssi", ssi::ROWS).compiled_by(ssi::keep_most).with_variables(ssi::VARIABLES),
     Feature::new("tls", &[]).with_variables(ssl::HANDSHAKE),

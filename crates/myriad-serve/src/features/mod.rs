@@ -7,6 +7,7 @@ pub(crate) mod https_only;
 mod list;
 pub(crate) mod real_ip;
 mod referers;
+pub(crate) mod resolver;
 mod ssl;
 
 pub(crate) use list::compiled;

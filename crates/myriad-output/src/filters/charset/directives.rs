@@ -1,13 +1,12 @@
 //! The directives.
 
-use myriad_conf::model::{CharsetMapConf, HttpConf};
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, Done, FLAG, ONE, Set, add_types, at_least, block,
 };
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Node, Word, set};
 
-use super::settings::CharsetSettings;
+use super::settings::{CharsetMapConf, CharsetMaps, CharsetSettings};
 
 const HSL: Contexts = Contexts::HSL;
 const HSL_IF: Contexts = Contexts::HSL_IF;
@@ -46,7 +45,7 @@ pub static ROWS: &[Directive] = &[
         "charset_map",
         Contexts::HTTP,
         block(2, 2),
-        Set::Http(charset_map),
+        Set::Settings(charset_map),
         "How one charset is converted to another.",
     )
     .repeats(),
@@ -62,7 +61,7 @@ fn charset_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     add_types(&mut settings.feature_mut::<CharsetSettings>().types, args)
 }
 
-fn charset_map(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+fn charset_map(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let mut map =
         CharsetMapConf { from: args.name(0)?, to: args.name(1)?, pairs: Vec::new(), span: args.node.span };
     let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
@@ -73,7 +72,8 @@ fn charset_map(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
         let message = "\"charset_map\" with \"utf-8\" charset should be given in the second column";
         return Err(args.error(0, message));
     }
-    let twin = http.charset_maps.iter().find(|other| {
+    let maps = &mut settings.feature_mut::<CharsetMaps>().0;
+    let twin = maps.iter().find(|other| {
         same(&other.from, &map.from) && same(&other.to, &map.to)
             || same(&other.from, &map.to) && same(&other.to, &map.from)
     });
@@ -85,7 +85,7 @@ fn charset_map(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
         let pair = pair(line, map.is_to_utf8())?;
         map.pairs.push(pair);
     }
-    http.charset_maps.push(map);
+    maps.push(map);
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use myriad_net::ResponseBody;
 use myriad_script::{Frame, Template};
 
 use super::converter::Converter;
-use super::settings::CharsetSettings;
+use super::settings::{CharsetMaps, CharsetSettings};
 use super::tables::{Charsets, Recode};
 use crate::filters::wrap::{is_packed, wrap};
 use crate::transform::transformed;
@@ -52,7 +52,7 @@ pub(crate) fn compiled(
         source: written.source.as_ref().map(|source| compiler.answer_template(source)),
         override_named: written.override_named,
         types: TypeSet::new(&written.types),
-        converts: is_told && !compiler.model().charset_maps.is_empty(),
+        converts: is_told && !CharsetMaps::of(compiler.model()).is_empty(),
         charsets,
     }))
 }

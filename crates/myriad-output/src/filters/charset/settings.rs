@@ -1,6 +1,7 @@
 //! What the directives say.
 
-use myriad_conf::Text;
+use myriad_conf::model::HttpConf;
+use myriad_conf::{Span, Text};
 
 /// `charset*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +16,39 @@ pub(super) struct CharsetSettings {
     pub override_named: bool,
 }
 
+/// A `charset_map FROM TO { … }`: how characters beyond ASCII of one charset are written in another, and back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CharsetMapConf {
+    /// The charset of one byte a character.
+    pub from: String,
+    /// The other one; UTF-8, or of one byte a character too.
+    pub to: String,
+    /// A byte of the first and the one to three bytes of the second, in source order.
+    pub pairs: Vec<(u8, Vec<u8>)>,
+    /// The directive.
+    pub span: Span,
+}
+
+impl CharsetMapConf {
+    /// Whether the second charset is UTF-8.
+    pub(super) fn is_to_utf8(&self) -> bool {
+        self.to.eq_ignore_ascii_case("utf-8")
+    }
+}
+
+/// `charset_map`, in source order: settings of `http`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CharsetMaps(pub Vec<CharsetMapConf>);
+
+impl CharsetMaps {
+    /// Those of a configuration.
+    pub(super) fn of(http: &HttpConf) -> &[CharsetMapConf] {
+        &http.settings.feature::<Self>().0
+    }
+}
+
 myriad_conf::feature_settings!(CharsetSettings);
+myriad_conf::feature_settings!(CharsetMaps);
 
 #[cfg(test)]
 mod tests {

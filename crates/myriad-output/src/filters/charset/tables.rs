@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use myriad_conf::model::HttpConf;
 
-use super::settings::CharsetSettings;
+use super::settings::{CharsetMaps, CharsetSettings};
 
 /// From which charset to which, lower case.
 type Way = (Box<[u8]>, Box<[u8]>);
@@ -24,7 +24,7 @@ impl Charsets {
     /// Those that the maps and the levels of a configuration name, and the tables in both directions.
     pub(super) fn of(http: &HttpConf) -> Self {
         let mut charsets = Self::default();
-        for map in &http.charset_maps {
+        for map in CharsetMaps::of(http) {
             let [there, back] = if map.is_to_utf8() {
                 Recode::with_utf8(&map.pairs)
             } else {

@@ -1,10 +1,10 @@
-//! `resolver`: name servers for names that are known only when a request comes.
+//! The directives.
 
-use super::{Arguments, Contexts, Directive, Done, ONE, Set, at_least, set};
-use crate::{
-    diagnostic::Diagnostic,
-    settings::{ResolverSettings, Settings},
-};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, at_least};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, set};
+
+use super::settings::{NameServers, ResolverSettings};
 
 const HSL: Contexts = Contexts::HSL;
 
@@ -20,14 +20,14 @@ pub(super) static ROWS: &[Directive] = &[
         "resolver_timeout",
         HSL,
         ONE,
-        set!(Settings.millis => resolver_timeout),
+        set!(Feature<ResolverSettings>.millis => timeout),
         "How long a name is waited for.",
     )
     .default("30s"),
 ];
 
 fn resolver(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let mut resolver = ResolverSettings { servers: Vec::new(), valid: None, ipv4: true, ipv6: true };
+    let mut resolver = NameServers { servers: Vec::new(), valid: None, ipv4: true, ipv6: true };
     for index in 0..args.len() {
         let word = args.bytes(index);
         if word.starts_with(b"valid=") {
@@ -48,7 +48,7 @@ fn resolver(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if !resolver.ipv4 && !resolver.ipv6 {
         return Err(args.error(0, "\"ipv4\" and \"ipv6\" cannot both be \"off\""));
     }
-    settings.resolver = Some(resolver);
+    settings.feature_mut::<ResolverSettings>().name_servers = Some(resolver);
     Ok(())
 }
 
