@@ -9,7 +9,7 @@ use myriad_script::Template;
 use super::access::{AccessSettings, Satisfy};
 use super::auth_basic::{self, AuthBasicSettings, Passwords};
 use super::limit_zone::{LimitKind, LimitZoneConf, Tables};
-use super::{access, auth_request, limit_conn, limit_req};
+use super::{access, auth_request, limit_conn, limit_req, more_input_headers};
 use myriad_exchange::exchange::Gate;
 use myriad_exchange::runtime::SettingsCompiler;
 
@@ -60,6 +60,7 @@ impl Gates {
     pub fn gate(&self, settings: &Settings, compile: &mut dyn SettingsCompiler) -> Option<Arc<Gate>> {
         // nginx's order.
         let checks = [
+            more_input_headers::check(settings, compile),
             limit_req::check(settings, &self.requests),
             limit_conn::check(settings, &self.connections),
             access::check(settings.feature()),

@@ -5,6 +5,7 @@
 //!
 //! | folder | check | directives | asked for subrequests |
 //! |---|---|---|---|
+//! | `more_input_headers` | changes fields of the request, and lets everybody in | `more_set_input_headers`, `more_clear_input_headers` | no |
 //! | `limit_req` | how fast a visitor asks | `limit_req*` | yes, once for a request and all of its subrequests |
 //! | `limit_conn` | how many requests a visitor has under way | `limit_conn*` | likewise |
 //! | `access` | from which addresses | `allow`, `deny`, `satisfy` | no: the request that they belong to was judged |
@@ -21,6 +22,7 @@ mod limit_answer;
 pub mod limit_conn;
 pub mod limit_req;
 mod limit_zone;
+pub mod more_input_headers;
 mod run;
 #[cfg(test)]
 mod testing;

@@ -70,6 +70,24 @@ impl Head {
         &self.text[self.fields_at..]
     }
 
+    /// Takes out the lines of the fields so far whose names `keep` does not say.
+    pub fn retain(&mut self, mut keep: impl FnMut(&[u8]) -> bool) {
+        let (mut from, mut to) = (self.fields_at, self.fields_at);
+        while from < self.text.len() {
+            let rest = &self.text[from..];
+            let end = from + rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
+            let name = rest.iter().position(|byte| *byte == b':').unwrap_or(0);
+            if keep(&self.text[from..from + name]) {
+                if to < from {
+                    self.text.copy_within(from..end, to);
+                }
+                to += end - from;
+            }
+            from = end;
+        }
+        self.text.truncate(to);
+    }
+
     /// Names and values of the fields so far.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         fields(self.fields())
@@ -255,5 +273,15 @@ mod tests {
         let fields: Vec<_> = head.iter().collect();
         assert_eq!(fields[1], (&b"Content-Length"[..], &b"0"[..]));
         assert_eq!(fields.len(), 3);
+    }
+
+    #[test]
+    fn lines_go_by_their_names_and_the_status_stays() {
+        let mut head = Head::new(200, "OK");
+        head.lines(b"A: 1\r\nB: a:2\r\nA: 3\r\nC:\r\n");
+        head.retain(|name| name != b"A");
+        assert_eq!(head.text, b"HTTP/1.1 200 OK\r\nB: a:2\r\nC:\r\n");
+        head.retain(|_| false);
+        assert_eq!((head.text.as_slice(), head.fields()), (&b"HTTP/1.1 200 OK\r\n"[..], &b""[..]));
     }
 }

@@ -13,6 +13,7 @@ pub mod filters;
 mod head;
 pub mod headers;
 mod keepalive;
+pub mod more_headers;
 mod ranges;
 mod rate;
 mod refusal;

@@ -14,7 +14,7 @@ use super::headers::add_header;
 use super::headers::expires::{is_decorated, write_expires};
 use super::headers::trailers;
 use super::{allow, cache_debug, conditions, cut, filters, head, keepalive, rate, slice};
-use myriad_exchange::exchange::{Answer, Exchange, Request};
+use myriad_exchange::exchange::{Answer, Exchange, HeadEdit, Request};
 use myriad_exchange::runtime::Place;
 
 /// Turns an answer into the response that the driver sends.
@@ -32,6 +32,10 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
     conditions::judge(&exchange.request, place, &mut answer);
     let now_s = exchange.request.received.at_ms / 1000;
     let modified_s = if place.headers.expires.reads_change() { answer.modified_s(now_s) } else { None };
+    let edit = place.features.get::<Box<dyn HeadEdit>>();
+    if let Some(edit) = edit {
+        edit.settle_type(&mut exchange, &mut answer);
+    }
     filters::apply(&mut exchange, place, &mut answer);
     let Exchange { frame, request } = &mut *exchange;
     encode(request, &mut answer);
@@ -54,6 +58,9 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
     head::write_fields(place, &answer, expires, &mut head);
     // As nginx, which adds fields before it looks at ranges.
     let decorated = if answer.status == 416 { uncut } else { answer.status };
+    if let Some(edit) = edit {
+        edit.edit(request, frame, (&answer, decorated), &mut head);
+    }
     add_header::add(request, frame, place, decorated, &mut head);
     allow::add(request, &answer, &mut head);
     if let Some(rules) = &place.headers.debug {

@@ -25,7 +25,7 @@ pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagno
     if let Some(http) = &model.http {
         for server in &http.servers {
             let tls = &server.settings.tls;
-            let found = out_of_time(tls, files, now_s).chain(unspoken(tls));
+            let found = out_of_time(tls, files, now_s).chain(unspoken(tls)).chain(unknown_groups(tls));
             for warning in found.chain(not_stapled(tls, files)) {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
@@ -75,6 +75,16 @@ fn unspoken(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
+/// Names in `ssl_ecdh_curve` that are no group of today.
+fn unknown_groups(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
+    let list: Option<&Text> = tls.curves.as_ref().filter(|_| !tls.certificates.is_empty());
+    list.into_iter().filter_map(|list| {
+        let message = format!("{} in \"ssl_ecdh_curve\" is left out", offer::groups::unknown(&list.lossy())?);
+        let help = "known are X25519MLKEM768, X25519, prime256v1 and secp384r1";
+        Some(Diagnostic::warning(list.span, message).help(help))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +130,12 @@ mod tests {
         let server = "server { listen 443 ssl; ssl_certificate c; ssl_certificate_key k; }";
         assert!(told_of(&format!("{words} {server}"))[0].contains("RC4 (broken)"));
         assert!(told_of(&format!("{words} server {{ listen 80; }}")).is_empty());
+    }
+
+    #[test]
+    fn groups_that_are_none_are_told_and_the_others_spoken() {
+        let site = Site::server("ssl_ecdh_curve sect571r1:X25519;", &[]);
+        assert_eq!(told(&site), ["\"sect571r1\" in \"ssl_ecdh_curve\" is left out"]);
     }
 
     #[test]

@@ -106,7 +106,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     (
         "removed",
         REMOVED,
-        "ssl spdy_chunk_size spdy_headers_comp limit_zone satisfy_any open_file_cache_retest optimize_server_names",
+        "spdy_chunk_size spdy_headers_comp limit_zone satisfy_any open_file_cache_retest optimize_server_names",
     ),
     (
         "commercial",
@@ -123,7 +123,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     (
         "third party",
         THIRD_PARTY,
-        "more_set_headers more_clear_headers more_set_input_headers more_clear_input_headers access_by_lua \
+        "access_by_lua \
          access_by_lua_block access_by_lua_file body_filter_by_lua_block content_by_lua content_by_lua_block \
          content_by_lua_file header_filter_by_lua_block init_by_lua_block init_worker_by_lua_block \
          log_by_lua_block lua_code_cache lua_package_path lua_package_cpath lua_shared_dict \

@@ -16,6 +16,7 @@ mod control;
 mod default;
 mod directive;
 mod family;
+mod field_changes;
 mod http2;
 mod http3;
 mod known;

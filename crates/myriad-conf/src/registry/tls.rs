@@ -12,6 +12,10 @@ const BUILTIN_SESSIONS: u32 = 20_480;
 const STAPLING: &str = "answers are asked for at the start and ahead of their end, not by the first handshake, and hold over a reload";
 
 pub(super) static ROWS: &[Directive] = &[
+    Directive::new("ssl", HS, FLAG, Set::Settings(on), "Whether every `listen` of a server speaks TLS.")
+        // No text that is read: whoever writes the directive is warned.
+        .computed("off")
+        .differs("nginx has had it until 1.25; it is taken with a warning, as there"),
     Directive::new(
         "ssl_certificate",
         HS,
@@ -205,6 +209,13 @@ pub(super) static ROWS: &[Directive] = &[
             "`Options`, `MinProtocol`, `MaxProtocol`, `Protocol`, `Certificate`, `PrivateKey`, `Ciphersuites`, `Ciphers`, `CipherString`, `Groups` and `Curves` are known; others are refused. Options change tickets, whose order of ciphers counts, and compression of certificates; `KTLS` and its like have no effect",
         ),
 ];
+
+fn on(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.tls.on = args.flag(0)?;
+    let message = "the \"ssl\" directive is deprecated, use the \"listen ... ssl\" directive instead";
+    args.warn(0, message);
+    Ok(())
+}
 
 /// What names no file, no variable and no text is refused with the reason.
 fn file(args: &Arguments<'_>) -> Result<crate::text::Text, Diagnostic> {

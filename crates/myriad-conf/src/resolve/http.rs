@@ -67,6 +67,9 @@ impl Builder<'_> {
                 }
             }
         }
+        if server.settings.tls.on {
+            server.listens.iter_mut().filter(|listen| !listen.quic).for_each(|listen| listen.ssl = true);
+        }
         let obeyed = server.settings.tls.obey();
         self.note(obeyed);
         server.rewrite = self.steps(steps, &server.settings, Contexts::SERVER_IF);

@@ -45,6 +45,8 @@ pub struct CertificateCache {
 /// `ssl_*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsSettings {
+    /// `ssl`: every `listen` of a server speaks TLS.
+    pub on: bool,
     /// `ssl_certificate`: files of PEM certificates, each with its chain behind it.
     pub certificates: Vec<Text>,
     /// `ssl_certificate_key`: files of PEM keys, in the order of the certificates.

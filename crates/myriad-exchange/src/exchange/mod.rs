@@ -39,12 +39,11 @@ pub use parts::{Carried, Tally};
 pub use pulled::pulled;
 pub use purpose::Purpose;
 pub use request::{Exchange, Request};
-pub use sink::Line;
-pub use sink::Sink;
+pub use sink::{Line, Sink};
 pub use slice::Slice;
 pub use step::{
-    Check, Engine, FolderHandler, Gate, Handler, MethodHandler, Pending, Start, Step, Verdict, Waiting,
+    Check, Engine, FolderHandler, Gate, Handler, HeadEdit, MethodHandler, Pending, Start, Step, Verdict,
+    Waiting,
 };
-
 pub use variables::DocumentedVariable;
 pub use visit::{LimitStatus, Visit};

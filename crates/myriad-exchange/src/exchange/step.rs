@@ -1,5 +1,4 @@
-//! What the core of serving knows of features: a step on the way to an answer, what makes content, what checks visitors, what
-//! has to be waited for.
+//! What the core of serving knows of features: steps on the way to an answer, content, checks, waits, changed fields.
 
 use std::any::Any;
 use std::future::Future;
@@ -7,6 +6,8 @@ use std::path::Path;
 use std::pin::Pin;
 
 use myriad_http::body::BoxBody;
+use myriad_net::Head;
+use myriad_script::Frame;
 
 use super::{Answer, Exchange, Request};
 
@@ -133,6 +134,15 @@ pub trait Check: Send + Sync {
     fn rules_addresses(&self) -> bool {
         false
     }
+}
+
+/// Changes the fields of a place's answers (`more_set_headers`). A feature keeps one for the place as `Box<dyn HeadEdit>`.
+pub trait HeadEdit: Send + Sync {
+    /// Sets the media type, ahead of the filters that ask for it.
+    fn settle_type(&self, exchange: &mut Exchange, answer: &mut Answer);
+
+    /// Changes the other fields, ahead of `add_header`, for an answer and the status that it had before a range was cut.
+    fn edit(&self, request: &mut Request, frame: &mut Frame, answer: (&Answer, u16), head: &mut Head);
 }
 
 /// What a check came to.

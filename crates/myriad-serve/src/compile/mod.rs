@@ -195,13 +195,12 @@ impl<'a> Compile<'a> {
             ..
         } = self;
         let mut shortcut = None;
-        let has_pages = |place: &Place| place.filters.read_by_name();
-        let names = places.iter().any(has_pages).then(|| {
+        let names = places.iter().any(|place| place.filters.read_by_name()).then(|| {
             scripts.variables().map(|variable| (variable.name().into(), Arc::clone(variable))).collect()
         });
         let read_by_rules = scripts.reads(Scope::Rules).builtins;
-        let answers: Vec<_> =
-            (0..places.len()).map(|number| scripts.reads(Scope::Answer(number as u32))).collect();
+        let answer = |number| scripts.reads(Scope::Answer(number as u32));
+        let answers: Vec<_> = (0..places.len()).map(answer).collect();
         let variables = match scripts.finish() {
             Ok(names) => {
                 shared_fetch::tell_devices(&mut places, &names, &read_by_rules);

@@ -14,10 +14,10 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::{self, DocumentedVariable};
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler, VariableRegistry};
-use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req};
+use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers};
 use myriad_origin::{early_hints, protocols, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
-use myriad_output::{cache_debug, encoding, headers, slice};
+use myriad_output::{cache_debug, encoding, headers, more_headers, slice};
 
 /// Every feature, a line each, in the order in which they are compiled.
 static FEATURES: &[Feature] = &[
@@ -45,6 +45,8 @@ static FEATURES: &[Feature] = &[
     files::FEATURE,
     headers::FEATURE,
     https_only::FEATURE,
+    more_headers::FEATURE,
+    more_input_headers::FEATURE,
     limit_req::FEATURE,
     limit_conn::FEATURE,
     real_ip::FEATURE,

@@ -4,32 +4,41 @@ use myriad_conf::{Diagnostic, Text};
 use rustls::NamedGroup;
 use rustls::crypto::SupportedKxGroup;
 
-/// The groups of `ssl_ecdh_curve`, in its order.
+/// Groups that OpenSSL can speak and rustls does not; the others of a list are used without a word.
+const OPENSSL_ONLY: [&str; 8] = [
+    "secp521r1",
+    "p-521",
+    "x448",
+    "ffdhe2048",
+    "ffdhe3072",
+    "ffdhe4096",
+    "secp256r1mlkem768",
+    "secp384r1mlkem1024",
+];
+
+/// The group of a name, in the words of OpenSSL or of NIST, in any case.
+fn group(word: &str) -> Option<NamedGroup> {
+    match word.to_ascii_lowercase().as_str() {
+        "x25519" => Some(NamedGroup::X25519),
+        "prime256v1" | "secp256r1" | "p-256" => Some(NamedGroup::secp256r1),
+        "secp384r1" | "p-384" => Some(NamedGroup::secp384r1),
+        "x25519mlkem768" => Some(NamedGroup::X25519MLKEM768),
+        _ => None,
+    }
+}
+
+/// The groups of `ssl_ecdh_curve`, in its order; those that are not spoken are left out.
+///
+/// # Errors
+/// None of the list is spoken.
 pub(super) fn groups(
     list: &Text,
     all: &[&'static dyn SupportedKxGroup],
 ) -> Result<Vec<&'static dyn SupportedKxGroup>, Box<Diagnostic>> {
-    let mut groups: Vec<&'static dyn SupportedKxGroup> = Vec::new();
     let text = list.lossy();
-    for word in text.split(':') {
-        let group = match word.to_ascii_lowercase().as_str() {
-            "x25519" => NamedGroup::X25519,
-            "prime256v1" | "secp256r1" | "p-256" => NamedGroup::secp256r1,
-            "secp384r1" | "p-384" => NamedGroup::secp384r1,
-            "x25519mlkem768" => NamedGroup::X25519MLKEM768,
-            // Known to OpenSSL and not to rustls: the others of the list are used.
-            "secp521r1" | "p-521" | "x448" | "ffdhe2048" | "ffdhe3072" | "ffdhe4096"
-            | "secp256r1mlkem768" | "secp384r1mlkem1024" => continue,
-            _ => {
-                let error = format!("unknown group \"{word}\" in \"ssl_ecdh_curve\"");
-                return Err(Box::new(
-                    Diagnostic::error(list.span, error)
-                        .help("known are X25519MLKEM768, X25519, prime256v1 and secp384r1"),
-                ));
-            }
-        };
-        groups.extend(all.iter().filter(|known| known.name() == group));
-    }
+    let named = text.split(':').filter_map(group);
+    let groups: Vec<_> =
+        named.filter_map(|group| all.iter().copied().find(|known| known.name() == group)).collect();
     if groups.is_empty() {
         let error = format!("no group of \"{text}\" can be used");
         return Err(Box::new(
@@ -37,6 +46,16 @@ pub(super) fn groups(
         ));
     }
     Ok(groups)
+}
+
+/// The names of a list that are no group of today, quoted, for a warning: misspelt, or withdrawn as `sect571r1`.
+pub(crate) fn unknown(list: &str) -> Option<String> {
+    let is_known = |word: &str| {
+        group(word).is_some() || OPENSSL_ONLY.contains(&word.to_ascii_lowercase().as_str()) || word == "auto"
+    };
+    let words: Vec<_> =
+        list.split(':').filter(|word| !is_known(word)).map(|word| format!("\"{word}\"")).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 #[cfg(test)]
@@ -51,6 +70,7 @@ mod tests {
         let names: Vec<_> =
             groups("secp521r1:prime256v1:X25519").unwrap().iter().map(|group| group.name()).collect();
         assert_eq!(names, [NamedGroup::secp256r1, NamedGroup::X25519]);
+        assert_eq!(groups("sect571r1:X25519").unwrap().len(), 1);
         assert!(groups("brainpool").unwrap_err().message.contains("brainpool"));
         assert!(groups("secp521r1").is_err());
     }
@@ -69,5 +89,11 @@ mod tests {
                 assert_eq!(groups.iter().map(|group| group.name()).collect::<Vec<_>>(), [group], "{name}");
             }
         }
+    }
+
+    #[test]
+    fn withdrawn_and_misspelt_groups_are_told() {
+        assert_eq!(unknown("X25519:sect571r1:prime256v1:P256").as_deref(), Some("\"sect571r1\", \"P256\""));
+        assert_eq!(unknown("auto:secp521r1:X25519"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The suites and groups that are offered, by OpenSSL's words for them.
 
 pub(crate) mod ciphers;
-mod groups;
+pub(crate) mod groups;
 pub(crate) mod provider;
 pub(crate) mod unspoken;

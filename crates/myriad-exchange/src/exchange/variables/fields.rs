@@ -1,14 +1,11 @@
 //! Variables of the request's fields.
 
 use myriad_http::{Known, uri};
-use myriad_policy::DeviceClass;
-
-use myriad_conf::registry::Status;
 
 use super::write::{Row, join, never_made, single};
 use crate::exchange::Request;
-use crate::runtime::Reads::{Field, FromField, NamedCookie, NamedField};
-use crate::runtime::Value::{Named, Ready};
+use crate::runtime::Reads::{Field, NamedCookie, NamedField};
+use crate::runtime::Value::Named;
 use crate::runtime::{Borrowed, FieldRead, NamedValue, Rest};
 
 pub(super) const ROWS: &[Row] = &[
@@ -38,13 +35,6 @@ pub(super) const ROWS: &[Row] = &[
         &[NamedField],
         Named(NamedValue { rest: Rest::field, ready: ready_field, made: made_field }),
     ),
-    Row::new(
-        "core",
-        "device_class",
-        &[FromField(Known::UserAgent)],
-        Ready(|request| Some(DeviceClass::of(request.received.head.fields()).as_str().as_bytes())),
-    )
-    .fares(Status::Own),
 ];
 
 fn ready_field<'a>(request: &'a Request, rest: &'a Rest) -> Borrowed<'a> {

@@ -103,8 +103,14 @@ fn the_wordpress_preset_takes_the_short_way() {
 }
 
 /// Directives with variables that are read for requests alone for which all rules were run.
-const APART: &[&str] =
-    &["auth_basic", "auth_basic_user_file", "auth_request_set", "early_hints", "fastcgi_pass"];
+const APART: &[&str] = &[
+    "auth_basic",
+    "auth_basic_user_file",
+    "auth_request_set",
+    "early_hints",
+    "fastcgi_pass",
+    "more_set_input_headers",
+];
 
 /// Those of origins that are: what an origin is asked, and what is made of its answer.
 const APART_ORIGIN: &[&str] = &[

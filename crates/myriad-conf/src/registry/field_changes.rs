@@ -1,0 +1,60 @@
+//! Words of directives that change fields, as headers-more writes them: lists of options, `Name: value`.
+
+use super::directive::Arguments;
+use crate::diagnostic::Diagnostic;
+use crate::text::Text;
+
+/// Fields that say where a message ends, or hold for one connection alone: whoever changed them would split messages.
+const FRAMING: [&[u8]; 7] =
+    [b"connection", b"content-length", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"];
+
+impl<'a> Arguments<'a> {
+    /// The words of a list in one argument, with blanks, commas or semicolons between them.
+    ///
+    /// # Errors
+    /// There is no such argument: it would have followed an option. `example` shows what is to be written.
+    pub fn list_of_option(&self, index: usize, example: &str) -> Result<Vec<&'a [u8]>, Diagnostic> {
+        if index == self.len() {
+            let option = self.bytes(index - 1).escape_ascii();
+            let message = format!("nothing follows \"{option}\" in \"{}\"", self.directive.name);
+            return Err(self.error(index - 1, message).help(format!("a list in quotes does: {example}")));
+        }
+        let words = self.bytes(index).split(|byte| byte.is_ascii_whitespace() || matches!(byte, b',' | b';'));
+        Ok(words.filter(|word| !word.is_empty()).collect())
+    }
+
+    /// A field that is changed, `Name: value`: its name, of which a `*` may be the end, and its value; none where it is to go.
+    ///
+    /// # Errors
+    /// The name is none, or that of a field that says where a message ends.
+    pub fn field(&self, index: usize) -> Result<(&'a [u8], Option<Text>), Diagnostic> {
+        let written = self.bytes(index);
+        let colon = written.iter().position(|byte| *byte == b':');
+        let name = written[..colon.unwrap_or(written.len())].trim_ascii();
+        let start = name.strip_suffix(b"*").unwrap_or(name);
+        if name.is_empty() || !start.iter().all(|byte| is_token(*byte)) {
+            let message = format!("\"{}\" is no name of a field", name.escape_ascii());
+            return Err(self.error(index, message).help("write the whole field in quotes: 'X-Name: value'"));
+        }
+        if FRAMING.iter().any(|framing| start.eq_ignore_ascii_case(framing)) {
+            let message =
+                format!("\"{}\" cannot be changed by \"{}\"", name.escape_ascii(), self.directive.name);
+            return Err(self
+                .error(index, message)
+                .help("it says where a message ends, or is for one connection alone"));
+        }
+        let Some(colon) = colon else { return Ok((name, None)) };
+        let text = self.text(index)?;
+        let value = Text::new(text.bytes()[colon + 1..].trim_ascii(), text.span);
+        if name.ends_with(b"*") && !value.is_empty() {
+            let message = format!("\"{}\" names many fields", name.escape_ascii());
+            return Err(self.error(index, message).help("a value is for one: write its whole name"));
+        }
+        Ok((name, Some(value).filter(|value| !value.is_empty())))
+    }
+}
+
+/// A byte of a token (RFC 9110 section 5.6.2), but for `*`, which stands for any end here.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'+-.^_`|~".contains(&byte)
+}

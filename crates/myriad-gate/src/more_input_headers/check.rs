@@ -1,0 +1,104 @@
+//! The directives at work.
+
+use myriad_conf::settings::Settings;
+use myriad_http::Known;
+use myriad_log::Level;
+use myriad_script::Template;
+
+use super::settings::{Edit, MoreInputSettings};
+use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
+use myriad_exchange::runtime::SettingsCompiler;
+use myriad_http::media_types::TypeSet;
+
+/// `more_set_input_headers` and `more_clear_input_headers` of a place.
+struct MoreInputHeaders(Vec<Compiled>);
+
+/// One directive.
+struct Compiled {
+    types: Option<TypeSet>,
+    replaces_only: bool,
+    /// Names in lower case; none for the value of a field that goes.
+    fields: Vec<(Vec<u8>, Option<Template>)>,
+}
+
+/// The check of a place; none where nothing is changed.
+pub(crate) fn check(settings: &Settings, compiler: &mut dyn SettingsCompiler) -> Option<Box<dyn Check>> {
+    let edits = &settings.feature::<MoreInputSettings>().edits;
+    let compiled: Vec<_> = edits.iter().map(|edit| compiled(edit, compiler)).collect();
+    (!compiled.is_empty()).then(|| Box::new(MoreInputHeaders(compiled)) as _)
+}
+
+fn compiled(edit: &Edit, compiler: &mut dyn SettingsCompiler) -> Compiled {
+    let fields = edit.fields.iter().map(|field| {
+        (field.name.to_ascii_lowercase(), field.value.as_ref().map(|value| compiler.apart_template(value)))
+    });
+    Compiled {
+        types: (!edit.types.is_empty()).then(|| TypeSet::new(&edit.types)),
+        replaces_only: edit.replaces_only,
+        fields: fields.collect(),
+    }
+}
+
+impl Check for MoreInputHeaders {
+    fn name(&self) -> &'static str {
+        "more_set_input_headers"
+    }
+
+    fn judge(&self, exchange: &mut Exchange) -> Verdict {
+        for edit in &self.0 {
+            // What the directive before has changed counts.
+            if edit.covers(&exchange.request) {
+                for (name, value) in &edit.fields {
+                    change(exchange, name, value.as_ref(), edit.replaces_only);
+                }
+            }
+        }
+        Verdict::Pass
+    }
+
+    fn explain(&self, request: &Request) -> (String, Verdict) {
+        let fields = self.0.iter().filter(|edit| edit.covers(request)).flat_map(|edit| &edit.fields);
+        let names: Vec<_> = fields.map(|(name, _)| String::from_utf8_lossy(name)).collect();
+        let told = if names.is_empty() { String::new() } else { format!("changes {}", names.join(", ")) };
+        (told, Verdict::Pass)
+    }
+}
+
+impl Compiled {
+    /// Whether it is for a request of this media type.
+    fn covers(&self, request: &Request) -> bool {
+        let Some(types) = &self.types else { return true };
+        let media_type = request.received.head.known(Known::ContentType).unwrap_or_default();
+        types.cover(media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii())
+    }
+}
+
+/// Makes one change. A value that comes to nothing takes the field out, one that cannot be evaluated leaves it as it came.
+fn change(exchange: &mut Exchange, name: &[u8], value: Option<&Template>, replaces_only: bool) {
+    let mut text = Vec::new();
+    if let Some(value) = value {
+        let Exchange { request, frame } = &mut *exchange;
+        if let Err(error) = value.eval(request, frame, &mut text) {
+            return exchange.request.log(Level::Error, format_args!("more_set_input_headers: {error}"));
+        }
+        text.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+    }
+    let fields = exchange.request.received.head.fields_mut();
+    if replaces_only && fields.get(name).is_none() {
+        return;
+    }
+    match name.strip_suffix(b"*") {
+        Some(beginning) => {
+            fields.retain(|known, _| {
+                !known.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+            });
+        }
+        None if text.is_empty() => {
+            fields.remove(name);
+        }
+        None => fields.set(name, &text),
+    }
+    if name == b"host" && !text.is_empty() {
+        exchange.request.route.host = text;
+    }
+}

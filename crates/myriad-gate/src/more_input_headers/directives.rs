@@ -1,0 +1,65 @@
+//! The rows, and the words of a directive read.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::settings::Settings;
+
+use super::settings::{Edit, FieldChange, MoreInputSettings};
+
+const FRAMING: &str =
+    "fields that say where a message ends (`Content-Length`, `Connection`, ...) are refused";
+
+/// The directives of headers-more about requests.
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "more_set_input_headers",
+        Contexts::HSL_IF,
+        at_least(1),
+        Set::Settings(set),
+        "Sets fields of requests, in the place of those that came.",
+    )
+    .repeats()
+    .differs(FRAMING),
+    Directive::new(
+        "more_clear_input_headers",
+        Contexts::HSL_IF,
+        at_least(1),
+        Set::Settings(clear),
+        "Takes fields out of requests; `*` at the end of a name stands for any end.",
+    )
+    .repeats()
+    .differs(FRAMING),
+];
+
+fn set(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    read(settings, args, false)
+}
+
+fn clear(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    read(settings, args, true)
+}
+
+fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Done {
+    let mut edit = Edit::default();
+    let mut index = 0;
+    while index < args.len() {
+        match args.bytes(index) {
+            b"-t" => {
+                index += 1;
+                let lower = |word: &[u8]| String::from_utf8_lossy(word).to_ascii_lowercase();
+                edit.types
+                    .extend(args.list_of_option(index, "-t 'text/plain text/css'")?.into_iter().map(lower));
+            }
+            b"-r" if !clears => edit.replaces_only = true,
+            _ => {
+                let (name, value) = args.field(index)?;
+                edit.fields.push(FieldChange { name: name.to_vec(), value: value.filter(|_| !clears) });
+            }
+        }
+        index += 1;
+    }
+    if edit.fields.is_empty() {
+        return Err(args.error(0, format!("no field is named in \"{}\"", args.directive.name)));
+    }
+    settings.feature_mut::<MoreInputSettings>().edits.push(edit);
+    Ok(())
+}

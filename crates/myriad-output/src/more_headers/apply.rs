@@ -1,0 +1,85 @@
+//! The rules at work.
+
+use std::borrow::Cow;
+
+use myriad_log::Level;
+use myriad_net::Head;
+use myriad_script::{Frame, Template};
+
+use super::rules::{Line, MoreHeaders, Run};
+use myriad_exchange::exchange::{Answer, Exchange, HeadEdit, Request};
+
+impl HeadEdit for MoreHeaders {
+    fn settle_type(&self, exchange: &mut Exchange, answer: &mut Answer) {
+        for (when, media_type) in &self.types {
+            if !when.covers(answer.status, answer.bare_media_type()) {
+                continue;
+            }
+            let Exchange { request, frame } = &mut *exchange;
+            let value = match media_type {
+                Some(template) => evaluated(request, frame, template),
+                None => Some(Vec::new()),
+            };
+            if let Some(value) = value {
+                answer.without(&[b"content-type"]);
+                answer.media_type = Some(Cow::Owned(value));
+            }
+        }
+    }
+
+    fn edit(
+        &self,
+        request: &mut Request,
+        frame: &mut Frame,
+        (answer, status): (&Answer, u16),
+        head: &mut Head,
+    ) {
+        for run in self.runs.iter().filter(|run| run.when.covers(status, answer.bare_media_type())) {
+            // What is read of the fields is read before they go.
+            let values = values(request, frame, run, head);
+            if !run.out.is_empty() {
+                head.retain(|name| !run.out.cover(name));
+            }
+            let mut values = values.into_iter();
+            for line in &run.lines {
+                match line {
+                    Line::Fixed(lines) => head.lines(lines),
+                    Line::Made(name, _) => {
+                        if let Some(value) = values.next().flatten().filter(|value| !value.is_empty()) {
+                            head.field(name, &value);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The values that are made for this answer, in the order of their lines.
+fn values(request: &mut Request, frame: &mut Frame, run: &Run, head: &Head) -> Vec<Option<Vec<u8>>> {
+    let mut values = Vec::new();
+    for line in &run.lines {
+        let Line::Made(_, template) = line else { continue };
+        if values.is_empty() && request.site.runtime.reads_sent_fields {
+            request.outcome.answered.fields.clear();
+            request.outcome.answered.fields.extend_from_slice(head.fields());
+        }
+        values.push(evaluated(request, frame, template));
+    }
+    values
+}
+
+/// The value of a field; none where it cannot be evaluated, which is logged: the answer itself is sound.
+fn evaluated(request: &mut Request, frame: &mut Frame, template: &Template) -> Option<Vec<u8>> {
+    let mut value = Vec::new();
+    match template.eval(request, frame, &mut value) {
+        Ok(()) => {
+            value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+            Some(value)
+        }
+        Err(error) => {
+            request.log(Level::Error, format_args!("more_set_headers: {error}"));
+            None
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The rows, and the words of a directive read.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::settings::Settings;
+
+use super::settings::{Change, Edit, FieldChange, MoreHeadersSettings};
+
+const HSL_IF: Contexts = Contexts::HSL_IF;
+const FRAMING: &str =
+    "fields that say where a message ends (`Content-Length`, `Connection`, ...) are refused";
+
+/// The directives of headers-more about answers.
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "more_set_headers",
+        HSL_IF,
+        at_least(1),
+        Set::Settings(set),
+        "Sets fields of answers, in the place of those that are there.",
+    )
+    .repeats()
+    .differs(FRAMING),
+    Directive::new(
+        "more_clear_headers",
+        HSL_IF,
+        at_least(1),
+        Set::Settings(clear),
+        "Takes fields out of answers; `*` at the end of a name stands for any end.",
+    )
+    .repeats()
+    .differs(FRAMING),
+];
+
+fn set(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    read(settings, args, false)
+}
+
+fn clear(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    read(settings, args, true)
+}
+
+fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Done {
+    let mut edit = Edit::default();
+    let mut adds = false;
+    let mut index = 0;
+    while index < args.len() {
+        match args.bytes(index) {
+            b"-s" => {
+                index += 1;
+                statuses(&mut edit, args, index)?;
+            }
+            b"-t" => {
+                index += 1;
+                let lower = |word: &[u8]| String::from_utf8_lossy(word).to_ascii_lowercase();
+                edit.types
+                    .extend(args.list_of_option(index, "-t 'text/html text/css'")?.into_iter().map(lower));
+            }
+            b"-a" if !clears => adds = true,
+            _ => {
+                let (name, value) = args.field(index)?;
+                let change = match value.filter(|_| !clears) {
+                    None => Change::Clear,
+                    Some(value) if adds => Change::Add(value),
+                    Some(value) => Change::Set(value),
+                };
+                edit.fields.push(FieldChange { name: name.to_vec(), change });
+            }
+        }
+        index += 1;
+    }
+    if edit.fields.is_empty() {
+        return Err(args.error(0, format!("no field is named in \"{}\"", args.directive.name)));
+    }
+    settings.feature_mut::<MoreHeadersSettings>().edits.push(edit);
+    Ok(())
+}
+
+fn statuses(edit: &mut Edit, args: &Arguments<'_>, index: usize) -> Done {
+    let example = "-s '404 500'";
+    for word in args.list_of_option(index, example)? {
+        let status = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok());
+        let Some(status) = status.filter(|status| (100..=999).contains(status)) else {
+            let message = format!("\"{}\" is no status", word.escape_ascii());
+            return Err(args
+                .error(index, message)
+                .help(format!("write statuses with blanks between: {example}")));
+        };
+        edit.statuses.push(status);
+    }
+    Ok(())
+}

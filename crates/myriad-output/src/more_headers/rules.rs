@@ -1,0 +1,194 @@
+//! What the directives are compiled to.
+
+use myriad_conf::settings::Settings;
+use myriad_script::Template;
+
+use super::settings::{Change, Edit, FieldChange, MoreHeadersSettings};
+use myriad_exchange::exchange::HeadEdit;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+use myriad_http::media_types::TypeSet;
+
+/// The field that filters read, so that it is changed ahead of them.
+const CONTENT_TYPE: &[u8] = b"content-type";
+
+/// For which answers a directive is.
+#[derive(Default)]
+pub(super) struct When {
+    /// Any where empty.
+    statuses: Box<[u16]>,
+    /// Any where none.
+    types: Option<TypeSet>,
+}
+
+impl When {
+    fn of(edit: &Edit) -> Self {
+        let types = (!edit.types.is_empty()).then(|| TypeSet::new(&edit.types));
+        Self { statuses: edit.statuses.as_slice().into(), types }
+    }
+
+    fn is_always(&self) -> bool {
+        self.statuses.is_empty() && self.types.is_none()
+    }
+
+    /// Whether it is for an answer of this status and media type, which is without parameters.
+    pub(super) fn covers(&self, status: u16, media_type: &[u8]) -> bool {
+        (self.statuses.is_empty() || self.statuses.contains(&status))
+            && self.types.as_ref().is_none_or(|types| types.cover(media_type))
+    }
+}
+
+/// Names of fields whose lines are taken out.
+#[derive(Default)]
+pub(super) struct Names {
+    /// Lower case.
+    whole: Vec<Vec<u8>>,
+    /// Lower case; any end may follow (`X-Hidden-*`).
+    beginnings: Vec<Vec<u8>>,
+    /// A bit for the length of each of `whole`, the highest for all from 63 on: most lines are told apart by it alone.
+    lengths: u64,
+}
+
+impl Names {
+    fn add(&mut self, name: &[u8]) {
+        let name = name.to_ascii_lowercase();
+        if let Some(beginning) = name.strip_suffix(b"*") {
+            self.beginnings.push(beginning.to_vec());
+        } else if !self.whole.contains(&name) {
+            self.lengths |= length_bit(name.len());
+            self.whole.push(name);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.whole.is_empty() && self.beginnings.is_empty()
+    }
+
+    /// Whether a field of that name is taken out.
+    pub(super) fn cover(&self, name: &[u8]) -> bool {
+        let whole = self.lengths & length_bit(name.len()) != 0
+            && self.whole.iter().any(|known| known.eq_ignore_ascii_case(name));
+        whole || self.beginnings.iter().any(|known| begins(name, known))
+    }
+}
+
+fn length_bit(length: usize) -> u64 {
+    1 << length.min(63)
+}
+
+fn begins(name: &[u8], beginning: &[u8]) -> bool {
+    name.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+}
+
+/// What is added to the head.
+pub(super) enum Line {
+    /// Whole lines that are the same for every answer.
+    Fixed(Vec<u8>),
+    /// A line whose value is made for each answer; an empty one is left out.
+    Made(Vec<u8>, Template),
+}
+
+/// Changes that are made in one go: lines out, lines in.
+#[derive(Default)]
+pub(super) struct Run {
+    /// For which answers.
+    pub(super) when: When,
+    /// The fields that go.
+    pub(super) out: Names,
+    /// The lines that come.
+    pub(super) lines: Vec<Line>,
+}
+
+impl Run {
+    /// One more change. Lines of the run itself that it takes the place of are gone before they come.
+    fn change(&mut self, compiler: &mut dyn SettingsCompiler, change: &FieldChange) {
+        let name = &change.name;
+        let (value, replaces) = match &change.change {
+            Change::Set(value) => (Some(value), true),
+            Change::Add(value) => (Some(value), false),
+            Change::Clear => (None, true),
+        };
+        if replaces {
+            self.out.add(name);
+            let mut own = Names::default();
+            own.add(name);
+            self.lines.retain(|line| !own.cover(line.name()));
+        }
+        let Some(value) = value else { return };
+        let template = compiler.answer_template(value);
+        let line = match template.as_static() {
+            Some([]) => return,
+            Some(value) => Line::Fixed([name, &b": "[..], value, b"\r\n"].concat()),
+            None => Line::Made(name.clone(), template),
+        };
+        self.lines.push(line);
+    }
+
+    /// Neighbours that are the same for every answer become one.
+    fn joined(mut self) -> Self {
+        let mut lines: Vec<Line> = Vec::with_capacity(self.lines.len());
+        for line in self.lines.drain(..) {
+            match (lines.last_mut(), line) {
+                (Some(Line::Fixed(before)), Line::Fixed(line)) => before.extend_from_slice(&line),
+                (_, line) => lines.push(line),
+            }
+        }
+        self.lines = lines;
+        self
+    }
+}
+
+impl Line {
+    /// The name of a line that stands alone.
+    fn name(&self) -> &[u8] {
+        match self {
+            Self::Fixed(line) => line.split(|byte| *byte == b':').next().unwrap_or_default(),
+            Self::Made(name, _) => name,
+        }
+    }
+}
+
+/// `more_set_headers`, `more_clear_headers` of a place.
+pub(super) struct MoreHeaders {
+    /// The media types that answers get, the last that covers an answer; none to have none.
+    pub(super) types: Vec<(When, Option<Template>)>,
+    /// The changes of other fields, in order.
+    pub(super) runs: Vec<Run>,
+}
+
+/// Compiles the directives of a level.
+pub(super) fn compile(
+    compiler: &mut dyn SettingsCompiler,
+    settings: &Settings,
+    features: &mut PlaceFeatures,
+) {
+    let edits = &settings.feature::<MoreHeadersSettings>().edits;
+    if edits.is_empty() {
+        return;
+    }
+    let mut rules = MoreHeaders { types: Vec::new(), runs: Vec::new() };
+    for edit in edits {
+        let (types, others): (Vec<_>, Vec<_>) =
+            edit.fields.iter().partition(|field| field.name.eq_ignore_ascii_case(CONTENT_TYPE));
+        for field in types {
+            let value = match &field.change {
+                Change::Set(value) | Change::Add(value) => Some(compiler.answer_template(value)),
+                Change::Clear => None,
+            };
+            rules.types.push((When::of(edit), value));
+        }
+        if others.is_empty() {
+            continue;
+        }
+        let when = When::of(edit);
+        let joins = when.is_always() && rules.runs.last().is_some_and(|run| run.when.is_always());
+        if !joins {
+            rules.runs.push(Run { when, ..Run::default() });
+        }
+        let run = rules.runs.last_mut().expect("one was pushed where none was to be joined");
+        for field in others {
+            run.change(compiler, field);
+        }
+    }
+    rules.runs = rules.runs.into_iter().map(Run::joined).collect();
+    features.keep::<Box<dyn HeadEdit>>(Box::new(rules));
+}
