@@ -17,9 +17,9 @@ def check(server, path, fields, reference):
     load.must_be_page(done.stdout, reference, "HTTP/2")
 
 
-def h2load(port, path, fields, seconds, cores):
-    command = ["taskset", "--cpu-list", cores, "h2load", "-t", "1", "-c", CONNECTIONS, "-m", STREAMS, "-D", seconds,
-               f"--connect-to=127.0.0.1:{port}"]
+def h2load(port, path, fields, amount, cores):
+    """What h2load says; `amount` is its options for how much to ask, of how many connections."""
+    command = ["taskset", "--cpu-list", cores, "h2load", "-t", "1", "-m", STREAMS, *amount, f"--connect-to=127.0.0.1:{port}"]
     for name, value in fields:
         command += ["-H", f"{name}: {value}"]
     # A `Host` beside another `:authority` is a bad request to nginx.
@@ -37,9 +37,12 @@ def report(output):
 
     slowest = re.search(r"time for request:\s+\S+\s+([\d.]+)(us|ms|s)", output)
     unit = {"us": 1, "ms": 1e3, "s": 1e6}
+    finished = re.search(r"finished in ([\d.]+)(us|ms|s)", output)
+    if not finished:
+        raise load.Wrong("h2load says nothing of its end")
     requests = number(r"(\d+) succeeded")
     return {
-        "requests": requests, "seconds": number(r"finished in ([\d.]+)s"), "bytes": number(r"traffic: \S+ \((\d+)\) total"),
+        "requests": requests, "seconds": float(finished.group(1)) * unit[finished.group(2)] / 1e6, "bytes": number(r"traffic: \S+ \((\d+)\) total"),
         # Answers whose head came before the time was over count among the codes, and not among the requests.
         "status_errors": max(0, requests - number(r"status codes: (\d+) 2xx")),
         "socket_errors": number(r"(\d+) failed") + number(r"(\d+) timeout"),
@@ -50,7 +53,7 @@ def report(output):
 def measured(server, path, fields, seconds, cores):
     """The report with the server's CPU time per request, as load.measured_wrk has it."""
     before, client_before = server.cpu(), load.ended_children()
-    figures = report(h2load(server.tls_port, path, fields, seconds, cores))
+    figures = report(h2load(server.tls_port, path, fields, ("-c", CONNECTIONS, "-D", seconds), cores))
     spent, client_spent = server.cpu() - before, load.ended_children() - client_before
     if figures["requests"] == 0:
         raise load.Wrong("no request was answered")

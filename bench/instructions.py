@@ -19,13 +19,14 @@ import sys
 import time
 
 import bench
+import h2
 import load
 import report
 from rows import BEFORE, ROWS, UNCHANGED
 from servers import HERE, Stand, Unavailable, program
 
 FEW, MANY, RUNS = 200, 6200, 3
-KINDS = ("hit", "revalidate")
+KINDS = ("hit", "revalidate", "h2")
 NAMES = ["myriad", "myriad-bare"]
 
 
@@ -40,10 +41,12 @@ def main():
         for row in (row for row in ROWS if row.kind in KINDS and not row.close and row.workers == 1):
             if options.rows and row.name not in options.rows:
                 continue
-            counts = {name: counted(stand, name, row) for name in names}
-            ratios = [counts[now] / counts[BEFORE[now]] for now in NAMES if options.before]
-            missed += sum(ratio > UNCHANGED for ratio in ratios)
-            lines.append([row.title, *(f"{counts[name]:.0f}" for name in names), *(f"{ratio:.3f}" for ratio in ratios)])
+            asked = [name for name in names if row.kind != "h2" or "bare" not in name]  # the bare configuration has no TLS
+            counts = {name: counted(stand, name, row) for name in asked}
+            ratios = {now: counts[now] / counts[BEFORE[now]] for now in NAMES if options.before and now in counts}
+            missed += sum(ratio > UNCHANGED for ratio in ratios.values())
+            shown = lambda figures, names, form: [format(figures[name], form) if name in figures else "" for name in names]
+            lines.append([row.title, *shown(counts, names, ".0f"), *shown(ratios, NAMES if options.before else [], ".3f")])
             print("  ".join(lines[-1]), flush=True)
     finally:
         subprocess.run([bench.PROJECT / "scripts" / "site", "stop", site], check=False)
@@ -116,7 +119,12 @@ def settled(server, row):
 
 
 def ask(server, row, fields, requests):
-    """Asks for the page, one request after the other on one connection."""
+    """Asks for the page on one connection: one request after the other, over HTTP/2 in as many streams as the bench has."""
+    if row.kind == "h2":
+        done = h2.report(h2.h2load(server.tls_port, row.path, fields, ("-n", requests, "-c", 1), "0,1"))
+        if (done["requests"], done["status_errors"], done["socket_errors"]) != (requests, 0, 0):
+            raise load.Wrong(f"{server.name}: {done} where {requests} were asked")
+        return
     sent = load.request_bytes(row.path, fields)
     wanted = 304 if row.kind == "revalidate" else 200
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:

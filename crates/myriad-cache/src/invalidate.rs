@@ -71,7 +71,7 @@ fn asks_for(request: &mut Request, target: &[u8]) -> bool {
         request.route.args = split.query.unwrap_or_default().to_vec();
     }
     let fields = request.received.head.fields().clone();
-    request.received.head = RequestHead::from_parts(b"GET", target, Version::Http11, fields.iter());
+    *request.received.head = RequestHead::from_parts(b"GET", target, Version::Http11, fields.iter());
     true
 }
 
@@ -112,7 +112,7 @@ mod tests {
 
     fn target(reference: &str) -> Option<String> {
         let mut exchange = keyed(&site(""), &[("Host", "localhost:81")]);
-        exchange.request.received.head = RequestHead::from_parts(
+        *exchange.request.received.head = RequestHead::from_parts(
             b"POST",
             b"/blog/post?p=1",
             Version::Http11,

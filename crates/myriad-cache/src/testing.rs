@@ -46,7 +46,7 @@ pub(super) fn keyed(site: &TestSite, fields: &[(&str, &str)]) -> Box<Exchange> {
 pub(super) fn set_method(exchange: &mut Exchange, method: &str) {
     let fields = exchange.request.received.head.fields().clone();
     let target = exchange.request.received.head.target().to_vec();
-    exchange.request.received.head =
+    *exchange.request.received.head =
         RequestHead::from_parts(method.as_bytes(), &target, Version::Http11, fields.iter());
 }
 

@@ -19,7 +19,7 @@ pub struct Received {
     /// The number of the request on it.
     pub number: u32,
     /// The head as it came.
-    pub head: RequestHead,
+    pub head: Box<RequestHead>,
     /// When the head was complete, milliseconds since the epoch.
     pub at_ms: u64,
     /// The client's address as a trusted proxy told it; port 0 where none was told.

@@ -18,7 +18,7 @@ use crate::worker::Generation;
 /// A request and the memory its scripts work in.
 pub struct Exchange {
     /// User variables, captures, results of maps.
-    pub frame: Frame,
+    pub frame: Box<Frame>,
     /// Everything else, readable by scripts through [`myriad_script::Environment`].
     pub request: Request,
 }
@@ -174,7 +174,7 @@ impl Exchange {
         body: RequestBody,
     ) -> Box<Self> {
         let mut scratch = scratch::take();
-        std::mem::swap(&mut scratch.head, head);
+        std::mem::swap(&mut *scratch.head, head);
         let frame = std::mem::take(&mut scratch.frame);
         Box::new(Self { frame, request: Request::new(site, connection, body, scratch) })
     }

@@ -11,8 +11,8 @@ const KEEP_CAPACITY: usize = 16 * 1024;
 /// What an exchange works in.
 #[derive(Default)]
 pub struct Scratch {
-    /// A cleared head.
-    pub head: RequestHead,
+    /// A cleared head; boxed, as `frame`: an exchange is moved several times.
+    pub head: Box<RequestHead>,
     /// For the URI.
     pub uri: Vec<u8>,
     /// For the arguments.
@@ -24,7 +24,7 @@ pub struct Scratch {
     /// For what the rules read of the request.
     pub read: Vec<u8>,
     /// For scripts.
-    pub frame: Frame,
+    pub frame: Box<Frame>,
 }
 
 thread_local! {
