@@ -1,11 +1,15 @@
 //! What a feature is to the rest.
 
 use std::fmt::Debug;
+use std::path::Path;
+use std::sync::Arc;
 
-use myriad_conf::Diagnostic;
 use myriad_conf::model::HttpConf;
 use myriad_conf::registry::{Directive, ExamineBlock, ExamineHttp, ExamineLocation, Family, FamilyRow};
 use myriad_conf::settings::{FeatureHandler, Handler as HandlerConf, HandlerPlan, Settings};
+use myriad_conf::{Diagnostic, Text};
+use myriad_log::ErrorLog;
+use myriad_script::Table;
 
 use crate::exchange::Handler;
 use crate::exchange::variables::Row;
@@ -21,13 +25,21 @@ pub struct Feature {
     pub compile: fn(&mut dyn SettingsCompiler, &Settings, &mut PlaceFeatures),
     /// Adds what it finds odd in a configuration that is sound.
     pub warn: fn(&HttpConf, &mut Vec<Diagnostic>),
+    /// Opens the tables that compute variables whose names the configuration chooses.
+    pub tables: fn(&mut TableMaking<'_>) -> Vec<TableVariable>,
 }
 
 impl Feature {
     /// A feature with nothing to compile: what it brings is a handler, or asked for where it is used. Its directives stand in that
     /// section of the docs.
     pub const fn new(section: &'static str, rows: &'static [Directive]) -> Self {
-        Self { family: Family::new(section, rows), variables: &[], compile: |_, _, _| {}, warn: |_, _| {} }
+        Self {
+            family: Family::new(section, rows),
+            variables: &[],
+            compile: |_, _, _| {},
+            warn: |_, _| {},
+            tables: |_| Vec::new(),
+        }
     }
 
     /// A feature with directives that every protocol of origins has, under its prefix.
@@ -69,11 +81,41 @@ impl Feature {
         Self { compile, ..self }
     }
 
+    /// A feature whose tables compute variables that the configuration names.
+    #[must_use]
+    pub const fn with_tables(self, tables: fn(&mut TableMaking<'_>) -> Vec<TableVariable>) -> Self {
+        Self { tables, ..self }
+    }
+
     /// A feature with these variables.
     #[must_use]
     pub const fn with_variables(self, variables: &'static [Row]) -> Self {
         Self { variables, ..self }
     }
+}
+
+/// What a feature opens its tables with.
+pub struct TableMaking<'a> {
+    /// The configuration.
+    pub http: &'a HttpConf,
+    /// Folder of the main configuration file, where relative paths begin.
+    pub folder: &'a Path,
+    /// Where a table tells of trouble while it is used: the error log of `http`.
+    pub log: ErrorLog,
+    /// Errors, by which the configuration is refused. The variables are defined all the same, so that these errors are all.
+    pub errors: Vec<Diagnostic>,
+}
+
+/// A variable that a table computes.
+pub struct TableVariable {
+    /// Its name, without the `$`.
+    pub variable: Text,
+    /// Texts with variables that the table is asked with.
+    pub sources: Vec<Text>,
+    /// Whether the table may change while the configuration is used.
+    pub changes: bool,
+    /// What computes the value.
+    pub table: Arc<dyn Table>,
 }
 
 /// What the directive of a content handler says.

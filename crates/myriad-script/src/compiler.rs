@@ -14,6 +14,7 @@ use crate::predicate::Predicates;
 use crate::program::{self, Program, StepSource};
 use crate::readings::{Scope, ScopeReads};
 use crate::regex::Regex;
+use crate::table::Table;
 use crate::template::Template;
 use crate::template::parse::parse;
 use crate::variable::Variable;
@@ -61,7 +62,7 @@ impl<C: Catalogue> Compiler<C> {
         self.names.target(name).map(drop)
     }
 
-    /// Declares the variable of a `geo` or `split_clients`; `name` with or without `$`.
+    /// Declares the variable of a `geo`, a `split_clients` or a table of the embedder's; `name` with or without `$`.
     pub fn declare_lazy(&mut self, name: &str) -> Result<(), ScriptError> {
         let variable = self.names.own(name)?;
         self.promised.push(variable);
@@ -173,6 +174,22 @@ impl<C: Catalogue> Compiler<C> {
         let split =
             self.in_scope_of(&variable, |names| lazy::compile::split_clients(source, &words(lines), names))?;
         self.lazies.insert(variable.slot(), split);
+        Ok(())
+    }
+
+    /// Lets a table of the embedder's compute a variable of texts with variables. `follows` are texts whose variables the value
+    /// follows from too, such as the clock where the table changes while it is used.
+    pub fn define_table(
+        &mut self,
+        name: &str,
+        sources: &[&str],
+        follows: &[&str],
+        table: Arc<dyn Table>,
+    ) -> Result<(), Vec<ScriptError>> {
+        let variable = self.names.own(name).map_err(one)?;
+        let lazy =
+            self.in_scope_of(&variable, |names| lazy::compile::table(sources, follows, table, names))?;
+        self.lazies.insert(variable.slot(), lazy);
         Ok(())
     }
 

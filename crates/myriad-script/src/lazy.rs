@@ -1,4 +1,6 @@
-//! Variables that are computed when they are first read: `map`, `geo` and `split_clients`.
+//! Variables that are computed when they are first read: `map`, `geo`, `split_clients`, and those of the embedder's tables.
+
+use std::sync::Arc;
 
 use crate::environment::{Builtin, Environment};
 use crate::error::EvalError;
@@ -6,6 +8,7 @@ use crate::frame::Frame;
 use crate::geo::{self, Geo};
 use crate::map::Map;
 use crate::split_clients::SplitClients;
+use crate::table::Table;
 use crate::template::{CaptureForm, Template};
 
 pub(crate) mod compile;
@@ -23,6 +26,10 @@ pub(crate) enum Lazy {
     SplitClients {
         source: Template,
         table: SplitClients,
+    },
+    Table {
+        sources: Box<[Template]>,
+        table: Arc<dyn Table>,
     },
 }
 
@@ -53,6 +60,15 @@ impl Lazy {
                     Ok(())
                 })
             }
+            Lazy::Table { sources, table } => {
+                let mut texts = vec![Vec::new(); sources.len()];
+                for (source, text) in sources.iter().zip(&mut texts) {
+                    source.eval(env, frame, text)?;
+                }
+                let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+                table.find(&texts, out);
+                Ok(())
+            }
         }
     }
 
@@ -65,6 +81,8 @@ impl Lazy {
                 read.all(|part| part.reads_within(allowed, depth))
             }
             Lazy::SplitClients { source, .. } => source.reads_within(allowed, depth),
+            // What the table itself follows from is not known here.
+            Lazy::Table { .. } => false,
         }
     }
 
@@ -73,7 +91,7 @@ impl Lazy {
         match self {
             Lazy::Map(map) => map.is_volatile(),
             Lazy::Geo { table, .. } => table.is_volatile(),
-            Lazy::SplitClients { .. } => false,
+            Lazy::SplitClients { .. } | Lazy::Table { .. } => false,
         }
     }
 }

@@ -129,7 +129,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
          log_by_lua_block lua_code_cache lua_package_path lua_package_cpath lua_shared_dict \
          lua_ssl_trusted_certificate rewrite_by_lua_block rewrite_by_lua_file set_by_lua set_by_lua_block \
          ssl_certificate_by_lua_block echo echo_exec echo_location echo_sleep pagespeed \
-         pagespeed_file_cache_path modsecurity modsecurity_rules modsecurity_rules_file geoip2 geoip2_proxy \
+         pagespeed_file_cache_path modsecurity modsecurity_rules modsecurity_rules_file \
          headers_more vhost_traffic_status vhost_traffic_status_zone vhost_traffic_status_display \
          passenger_enabled passenger_root passenger_ruby fancyindex fancyindex_exact_size nchan_publisher \
          nchan_subscriber push_stream_publisher push_stream_subscriber rds_json redis_pass redis2_query \

@@ -1,5 +1,7 @@
 //! Blocks of `map`, `geo` and `split_clients` to what computes their variables.
 
+use std::sync::Arc;
+
 use super::Lazy;
 use crate::environment::Catalogue;
 use crate::error::ScriptError;
@@ -7,6 +9,7 @@ use crate::geo::Geo;
 use crate::map::Map;
 use crate::names::Names;
 use crate::split_clients::SplitClients;
+use crate::table::Table;
 use crate::template::parse::parse;
 
 /// Compiles `map source $variable { lines }`.
@@ -34,6 +37,23 @@ pub(crate) fn geo<C: Catalogue>(
         Err(error) => errors.push(error),
     }
     Err(errors)
+}
+
+/// Compiles the texts that a table of the embedder's is asked with. Those of `follows` are only noted as read.
+pub(crate) fn table<C: Catalogue>(
+    sources: &[&str],
+    follows: &[&str],
+    table: Arc<dyn Table>,
+    names: &mut Names<C>,
+) -> Result<Lazy, Vec<ScriptError>> {
+    let mut templates = Vec::with_capacity(sources.len());
+    for (item, source) in sources.iter().enumerate() {
+        templates.push(parse(source, names).map_err(|error| vec![error.in_item(item)])?);
+    }
+    for text in follows {
+        parse(text, names).map_err(|error| vec![error])?;
+    }
+    Ok(Lazy::Table { sources: templates.into(), table })
 }
 
 /// Compiles `split_clients source $variable { lines }`.

@@ -112,8 +112,9 @@ fn compile_and(
     };
     surroundings.kept.tls.begin();
     let mut compile = Compile::new(model, http, surroundings);
-    compile.declare();
-    compile.define();
+    let tables = compile.tables();
+    compile.declare(&tables);
+    compile.define(tables);
     compile.limit_zones();
     compile.upstreams();
     let servers: Vec<Server> = http.servers.iter().map(|server| compile.server(server)).collect();

@@ -6,17 +6,28 @@ use myriad_log::Format;
 use myriad_script::{Scope, ScriptError};
 
 use super::{Compile, program};
+use myriad_exchange::feature::{TableMaking, TableVariable};
 
 impl Compile<'_> {
+    /// Opens the tables of features.
+    pub(super) fn tables(&mut self) -> Vec<TableVariable> {
+        let log = self.error_log(&self.http.settings.log.error);
+        let mut making = TableMaking { http: self.http, folder: self.around.folder, log, errors: Vec::new() };
+        let tables = crate::features::tables(&mut making);
+        self.errors.append(&mut making.errors);
+        tables
+    }
+
     /// Declares every name that the configuration makes, so that order does not matter.
-    pub(super) fn declare(&mut self) {
+    pub(super) fn declare(&mut self, tables: &[TableVariable]) {
         for map in &self.http.maps {
             let (lines, spans) = map_lines(map);
             let declared = self.scripts.declare_map(&map.variable.lossy(), &lines);
             self.report(map.span, &spans, declared);
         }
         let lazies = self.http.geos.iter().map(|geo| &geo.variable);
-        for variable in lazies.chain(self.http.split_clients.iter().map(|split| &split.variable)) {
+        let lazies = lazies.chain(self.http.split_clients.iter().map(|split| &split.variable));
+        for variable in lazies.chain(tables.iter().map(|table| &table.variable)) {
             if let Err(error) = self.scripts.declare_lazy(&variable.lossy()) {
                 self.fail(variable.span, error);
             }
@@ -61,9 +72,10 @@ impl Compile<'_> {
         }
     }
 
-    /// Compiles maps, geos, splits and log formats.
-    pub(super) fn define(&mut self) {
+    /// Compiles maps, geos, splits, what tables are asked with, and log formats.
+    pub(super) fn define(&mut self, tables: Vec<TableVariable>) {
         self.define_lazies();
+        self.define_tables(tables);
         self.define_formats();
     }
 
@@ -86,6 +98,17 @@ impl Compile<'_> {
                 self.scripts.define_split_clients(&split.variable.lossy(), &split.source.lossy(), &lines);
             let spans: Vec<Span> = split.shares.iter().map(|share| share.value.span).collect();
             self.report(split.span, &spans, defined);
+        }
+    }
+
+    fn define_tables(&mut self, tables: Vec<TableVariable>) {
+        for TableVariable { variable, sources, changes, table } in tables {
+            let texts: Vec<&str> = sources.iter().map(|source| self.utf8(source)).collect();
+            // What changes while it is used is like the clock: nothing that follows from it may be remembered.
+            let follows: &[&str] = if changes { &["$msec"] } else { &[] };
+            let defined = self.scripts.define_table(&variable.lossy(), &texts, follows, table);
+            let spans: Vec<Span> = sources.iter().map(|source| source.span).collect();
+            self.report(variable.span, &spans, defined);
         }
     }
 

@@ -12,9 +12,10 @@ use myriad_content::{autoindex, files, stub_status};
 use myriad_control::{api, purge};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::{self, DocumentedVariable};
-use myriad_exchange::feature::Feature;
+use myriad_exchange::feature::{Feature, TableMaking, TableVariable};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler, VariableRegistry};
 use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers};
+use myriad_geoip::geoip2;
 use myriad_origin::{early_hints, protocols, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, more_headers, slice};
@@ -43,6 +44,7 @@ static FEATURES: &[Feature] = &[
     Feature::new("filters", gunzip::ROWS),
     Feature::new("filters", sub_filter::ROWS),
     files::FEATURE,
+    geoip2::FEATURE,
     headers::FEATURE,
     https_only::FEATURE,
     more_headers::FEATURE,
@@ -92,6 +94,11 @@ pub fn warnings(model: &Model) -> Vec<Diagnostic> {
         }
     }
     warnings
+}
+
+/// The variables that tables of features compute.
+pub(crate) fn tables(making: &mut TableMaking<'_>) -> Vec<TableVariable> {
+    FEATURES.iter().flat_map(|feature| (feature.tables)(making)).collect()
 }
 
 /// What the features make of the settings of a level.

@@ -10,5 +10,5 @@ mod referers;
 pub(crate) mod resolver;
 mod ssl;
 
-pub(crate) use list::compiled;
+pub(crate) use list::{compiled, tables};
 pub use list::{documented_variables, registry, variables, warnings};

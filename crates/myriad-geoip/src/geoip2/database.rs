@@ -1,0 +1,135 @@
+//! A value looked up by its path, and its text.
+
+use std::fmt::{self, Formatter};
+use std::net::IpAddr;
+
+use maxminddb::{LookupResult, PathElement, Reader};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
+
+/// A database in MaxMind's format.
+pub(super) struct Database(Reader<Vec<u8>>);
+
+/// The keys that lead to a value.
+#[derive(Debug)]
+pub(super) struct Path {
+    keys: Box<[Key]>,
+    has_numbers: bool,
+}
+
+/// A key, and the place in a list that it may mean.
+#[derive(Debug)]
+struct Key {
+    name: Box<str>,
+    /// The place from 0; from the end, from -1, where it is negative.
+    number: Option<isize>,
+}
+
+impl Path {
+    /// The path that these words say.
+    pub(super) fn new(words: &[String]) -> Self {
+        let keys: Box<[Key]> =
+            words.iter().map(|word| Key { name: word.as_str().into(), number: word.parse().ok() }).collect();
+        Self { has_numbers: keys.iter().any(|key| key.number.is_some()), keys }
+    }
+
+    /// The path as the reader takes it; with `numbers`, words that are numbers are places in lists.
+    fn elements(&self, numbers: bool) -> Vec<PathElement<'_>> {
+        let element = |key| match key {
+            &Key { number: Some(number), .. } if numbers => PathElement::from(number),
+            Key { name, .. } => PathElement::Key(name),
+        };
+        self.keys.iter().map(element).collect()
+    }
+}
+
+impl Database {
+    /// The database that these bytes are; an error is for people.
+    pub(super) fn read(bytes: Vec<u8>) -> Result<Self, String> {
+        Reader::from_source(bytes).map(Self).map_err(|error| error.to_string())
+    }
+
+    /// When it was made: seconds since the Unix epoch.
+    pub(super) fn built_s(&self) -> u64 {
+        self.0.metadata().build_epoch
+    }
+
+    /// Appends the value that belongs to an address. False where there is none, or it is no text and no number; what is
+    /// damaged counts as not there.
+    pub(super) fn find(&self, address: IpAddr, path: &Path, out: &mut Vec<u8>) -> bool {
+        let Ok(found) = self.0.lookup(address) else { return false };
+        // A word that is a number is a place in a list, or else a key like any other.
+        let value = value(&found, path, true)
+            .or_else(|| path.has_numbers.then(|| value(&found, path, false)).flatten());
+        match value {
+            Some(Shown(text)) => out.extend_from_slice(&text),
+            None => return false,
+        }
+        true
+    }
+}
+
+fn value(found: &LookupResult<'_, Vec<u8>>, path: &Path, numbers: bool) -> Option<Shown> {
+    found.decode_path(&path.elements(numbers)).ok().flatten()
+}
+
+/// A value as variables show it.
+struct Shown(Vec<u8>);
+
+impl<'de> Deserialize<'de> for Shown {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Showing)
+    }
+}
+
+/// Writes values as the module does; lists and maps are refused.
+struct Showing;
+
+/// Appends a text.
+pub(super) fn append(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
+    use std::io::Write as _;
+    let written = out.write_fmt(text);
+    debug_assert!(written.is_ok(), "memory takes everything");
+}
+
+fn shown(text: fmt::Arguments<'_>) -> Shown {
+    let mut out = Vec::new();
+    append(&mut out, text);
+    Shown(out)
+}
+
+impl Visitor<'_> for Showing {
+    type Value = Shown;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a number")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Shown, E> {
+        Ok(shown(format_args!("{}", u8::from(value))))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Shown, E> {
+        Ok(shown(format_args!("{value}")))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Shown, E> {
+        Ok(shown(format_args!("{value}")))
+    }
+
+    fn visit_u128<E: Error>(self, value: u128) -> Result<Shown, E> {
+        Ok(shown(format_args!("{value:#034x}")))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Shown, E> {
+        Ok(shown(format_args!("{value:.5}")))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Shown, E> {
+        Ok(Shown(value.into()))
+    }
+
+    fn visit_bytes<E: Error>(self, value: &[u8]) -> Result<Shown, E> {
+        Ok(Shown(value.into()))
+    }
+}
