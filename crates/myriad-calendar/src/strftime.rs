@@ -28,6 +28,15 @@ pub struct Offset<'a> {
     pub name: &'a str,
 }
 
+/// The name of an offset that has none of its own: `UTC`, `+0100`.
+pub fn offset_name(minutes: i32) -> String {
+    let sign = if minutes < 0 { '-' } else { '+' };
+    match minutes.unsigned_abs() {
+        0 => "UTC".to_owned(),
+        minutes => format!("{sign}{:02}{:02}", minutes / 60, minutes % 60),
+    }
+}
+
 /// Appends `seconds` since the epoch as `format` says; what no conversion is, stays as it is.
 pub fn write_time(format: &[u8], seconds: u64, offset: Offset<'_>, out: &mut Vec<u8>) {
     let moment = Moment { seconds, offset, time: Civil::since_epoch(shifted(seconds, offset.minutes)) };

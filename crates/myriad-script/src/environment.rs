@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use myriad_functions::{Still, Surroundings};
+
 use crate::error::EvalError;
 use crate::frame::Frame;
 use crate::trace::Trace;
@@ -88,6 +90,11 @@ pub trait Environment {
     fn file_test(&self, test: FileTest, path: &[u8], frame: &mut Frame) -> bool {
         let _ = (test, path, frame);
         false
+    }
+
+    /// What functions are told that follows from no text. Without it nothing is random and the time stands still.
+    fn surroundings(&self) -> &dyn Surroundings {
+        &Still
     }
 
     /// The current URI: decoded, normalised, without arguments; what `rewrite` matches.

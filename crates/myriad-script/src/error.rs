@@ -64,6 +64,13 @@ pub enum EvalError {
     },
     /// `rewrite` produced an empty URI.
     EmptyUri,
+    /// A function has no value for what it was called with.
+    Function {
+        /// The directive, with the variable that it sets.
+        directive: String,
+        /// Why.
+        reason: String,
+    },
     /// A directive of the rewrite module made a text longer than [`MOST_TEXT`].
     TooLong {
         /// The directive, with what tells it from others of its name.
@@ -82,6 +89,7 @@ impl fmt::Display for EvalError {
                 write!(f, "matching against \"{pattern}\" failed: {reason}")
             }
             EvalError::Cycle { variable } => write!(f, "cycle while evaluating variable \"{variable}\""),
+            EvalError::Function { directive, reason } => write!(f, "\"{directive}\": {reason}"),
             EvalError::EmptyUri => f.write_str("the rewritten URI has a zero length"),
             EvalError::TooLong { directive } => write!(
                 f,

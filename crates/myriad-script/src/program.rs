@@ -1,9 +1,10 @@
-//! The rewrite module: `set`, `if`, `rewrite`, `return` and `break`, in the order in which they stand.
+//! The rewrite module: `set`, `if`, `rewrite`, `return`, `break` and calls of functions, in the order in which they stand.
 
 use crate::environment::Environment;
 use crate::error::EvalError;
 use crate::frame::Frame;
 
+mod call;
 pub(crate) mod compile;
 mod rewrite;
 mod run;

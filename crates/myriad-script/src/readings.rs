@@ -33,6 +33,8 @@ pub struct ScopeReads {
     pub builtins: BTreeSet<Builtin>,
     /// Whether it reads what only rules that were run can have made: what is `set`, or was captured by a regular expression.
     pub made_by_rules: bool,
+    /// Whether it follows from the moment of the request, too: it calls a function that varies.
+    pub varies: bool,
 }
 
 /// The variables that each scope reads by itself. A scope reads the embedder's variables also through the blocks of the user
@@ -49,6 +51,7 @@ struct Read {
     users: HashMap<u32, Arc<Variable>>,
     included: BTreeSet<Scope>,
     captures: bool,
+    varies: bool,
 }
 
 impl Readings {
@@ -74,6 +77,11 @@ impl Readings {
         self.now().captures = true;
     }
 
+    /// Notes that what is compiled now may come to something else the next time.
+    pub(crate) fn note_varying(&mut self) {
+        self.now().varies = true;
+    }
+
     /// Notes that what is compiled now holds all that another scope does.
     pub(crate) fn include(&mut self, scope: Scope) {
         self.now().included.insert(scope);
@@ -95,6 +103,7 @@ impl Readings {
             let Some(read) = self.read.get(&scope).filter(|_| seen.insert(scope)) else { continue };
             found.builtins.extend(&read.builtins);
             found.made_by_rules |= read.captures || !read.users.values().all(|user| is_computed(user));
+            found.varies |= read.varies;
             next.extend(&read.included);
             next.extend(read.users.keys().map(|slot| Scope::Variable(*slot)));
         }

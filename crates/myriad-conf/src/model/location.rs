@@ -1,6 +1,8 @@
 //! `location` blocks and the rewrite steps inside servers, locations and ifs.
 
-use crate::{settings::Settings, span::Span, text::Text};
+use myriad_functions::Function;
+
+use crate::{diagnostic::Diagnostic, settings::Settings, span::Span, text::Text};
 
 /// How a location's pattern is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +67,9 @@ pub enum RewriteFlag {
     Permanent,
 }
 
+/// Makes the function of a [`RewriteStep::Call`] on a level with these settings; it is told the arguments.
+pub type MakeFunction = fn(&Settings, &[Text]) -> Result<Function, Diagnostic>;
+
 /// One step of nginx's rewrite module.
 #[derive(Clone, Debug)]
 pub enum RewriteStep {
@@ -74,6 +79,19 @@ pub enum RewriteStep {
         variable: Text,
         /// The value.
         value: Text,
+    },
+    /// A directive that gives a variable what a function makes of texts: `set_md5 $variable text`.
+    Call {
+        /// The directive and its variable, as messages name them: `set_md5 $digest`.
+        name: String,
+        /// The name of the variable without its `$`.
+        variable: Text,
+        /// Makes the function.
+        function: MakeFunction,
+        /// What it is called with.
+        arguments: Vec<Text>,
+        /// The directive.
+        span: Span,
     },
     /// `rewrite pattern replacement [flag]`.
     Rewrite {

@@ -17,7 +17,8 @@ pub use blocks::{
     GeoConf, GeoEntry, LogEscape, LogFormat, MapConf, MapEntry, MapKey, SplitClientsConf, SplitShare,
 };
 pub use location::{
-    Condition, FileTest, IfBlock, LimitExcept, LocationConf, Matcher, RewriteFlag, RewriteStep, StringTest,
+    Condition, FileTest, IfBlock, LimitExcept, LocationConf, MakeFunction, Matcher, RewriteFlag, RewriteStep,
+    StringTest,
 };
 pub use main_conf::{ControlSocket, MainConf, WorkerProcesses};
 pub use server::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf, ServerName};

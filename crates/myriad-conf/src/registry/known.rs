@@ -32,7 +32,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
     ("dav", NO_MODULE, "dav_methods create_full_put_path min_delete_depth dav_access"),
     ("degradation", NO_MODULE, "degradation degrade"),
-    ("empty_gif", NO_MODULE, "empty_gif"),
     ("flv", NO_MODULE, "flv"),
     ("geoip", NO_MODULE, "geoip_country geoip_org geoip_city geoip_proxy geoip_proxy_recursive"),
     (
@@ -133,7 +132,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
          headers_more vhost_traffic_status vhost_traffic_status_zone vhost_traffic_status_display \
          passenger_enabled passenger_root passenger_ruby fancyindex fancyindex_exact_size nchan_publisher \
          nchan_subscriber push_stream_publisher push_stream_subscriber rds_json redis_pass redis2_query \
-         redis2_pass srcache_fetch srcache_store set_misc set_md5 set_escape_uri set_unescape_uri set_random \
+         redis2_pass srcache_fetch srcache_store \
          subs_filter subs_filter_types testcookie upload_pass upload_progress xss_get dav_ext_methods rtmp \
          naxsi naxsi_extended concat js_import js_content js_set js_access js_body_filter js_header_filter js_path \
          js_preload_object js_var js_periodic",

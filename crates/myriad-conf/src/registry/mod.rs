@@ -53,6 +53,7 @@ pub use listen::{BadListenAddress, is_host_name, listen_addresses};
 pub use media_types::add_types;
 pub use network::network;
 pub use pass::{PARAM, pass, pass_with_methods};
+pub use rewrite::call;
 pub use suggest::nearest;
 pub use table::{Registry, Row};
 pub use used::{Names, Use};

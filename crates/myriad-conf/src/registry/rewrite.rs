@@ -3,7 +3,7 @@
 use super::{Arguments, Block, Contexts, Directive, FLAG, Set, TWO, between, block, exactly, set};
 use crate::{
     diagnostic::Diagnostic,
-    model::{RewriteFlag, RewriteStep},
+    model::{MakeFunction, RewriteFlag, RewriteStep},
     number::parse_number,
 };
 
@@ -47,6 +47,22 @@ type Step = Result<RewriteStep, Diagnostic>;
 
 fn set_variable(args: &mut Arguments<'_>) -> Step {
     Ok(RewriteStep::Set { variable: args.variable(0)?, value: args.text(1)? })
+}
+
+/// A step that gives the variable of the first argument what a function makes of the arguments from `first` on; 0 is the
+/// variable's own value.
+///
+/// # Errors
+/// The first argument is no variable.
+pub fn call(
+    args: &mut Arguments<'_>,
+    first: usize,
+    function: MakeFunction,
+) -> Result<RewriteStep, Diagnostic> {
+    let variable = args.variable(0)?;
+    let arguments = (first..args.len()).map(|index| args.text(index)).collect::<Result<_, _>>()?;
+    let name = format!("{} ${}", args.directive.name, variable.lossy());
+    Ok(RewriteStep::Call { name, variable, function, arguments, span: args.node.span })
 }
 
 fn is_url(text: &[u8]) -> bool {

@@ -93,6 +93,7 @@ fn steps_keep_their_order() {
         .iter()
         .map(|step| match step {
             RewriteStep::Set { variable, .. } => format!("set {}", variable.lossy()),
+            RewriteStep::Call { name, .. } => name.clone(),
             RewriteStep::Rewrite { flag, .. } => format!("rewrite {flag:?}"),
             RewriteStep::Return { code, .. } => format!("return {code}"),
             RewriteStep::Break { .. } => "break".to_owned(),

@@ -2,8 +2,9 @@
 
 use std::fmt::{self, Write};
 
+use myriad_functions::{Surroundings, Wrong};
 use myriad_http::Known;
-use myriad_log::Level;
+use myriad_log::{Level, local_time};
 use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame, Trace};
 
 use super::{Request, paths};
@@ -40,6 +41,10 @@ impl Environment for Request {
 
     fn file_test(&self, test: FileTest, path: &[u8], frame: &mut Frame) -> bool {
         paths::look(self, frame, path).passes(test)
+    }
+
+    fn surroundings(&self) -> &dyn Surroundings {
+        self
     }
 
     fn uri(&self) -> &[u8] {
@@ -79,6 +84,24 @@ impl Environment for Request {
 
     fn rewrite_notice(&self, message: fmt::Arguments<'_>) {
         self.log(Level::Notice, message);
+    }
+}
+
+impl Surroundings for Request {
+    fn now_s(&self) -> u64 {
+        self.received.at_ms / 1000
+    }
+
+    fn offset_minutes(&self) -> i32 {
+        local_time::offset_minutes(self.now_s())
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), Wrong> {
+        let wanted = bytes.len();
+        match rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty()) {
+            Ok(given) if given == wanted => Ok(()),
+            outcome => Err(Wrong::new(format!("getrandom() failed ({outcome:?})"))),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Directives of the rewrite module to steps.
 
 use super::Program;
+use super::call::Call;
 use super::rewrite::{Rewrite, is_absolute};
 use super::source::{StepKind, StepSource};
 use super::step::{Step, Tagged};
@@ -18,7 +19,9 @@ pub(crate) fn declare<C: Catalogue>(
     let mut errors = Vec::new();
     for source in sources {
         let declared = match &source.kind {
-            StepKind::Set { variable, .. } => names.target(variable).map(drop),
+            StepKind::Set { variable, .. } | StepKind::Call { variable, .. } => {
+                names.target(variable).map(drop)
+            }
             StepKind::Rewrite { pattern, .. } => names.declare_captures(pattern),
             StepKind::If { condition, block, .. } => {
                 errors.extend(declare(names, block).err().into_iter().flatten());
@@ -72,6 +75,9 @@ fn step<C: Catalogue>(
                 target: names.target(variable)?,
                 value: parse(value, names)?,
             }
+        }
+        StepKind::Call { name, variable, function, arguments } => {
+            Step::Call(Box::new(Call::compile(name, variable, (function, arguments), names)?))
         }
         StepKind::Rewrite { pattern, replacement, flag } => {
             Step::Rewrite(Box::new(Rewrite::compile(pattern, replacement, *flag, names)?))

@@ -58,6 +58,11 @@ impl Run {
                     self.set((name, target), value, env, frame)?;
                     None
                 }
+                Step::Call(call) => {
+                    let shown = call.run(env, frame, self.captures, TRACED)?;
+                    told(env, RuleOutcome::Set(&shown));
+                    None
+                }
                 Step::If { condition, steps, id } => {
                     let holds = condition.holds_form(env, frame, self.captures)?;
                     told(env, RuleOutcome::If(holds));

@@ -1,9 +1,11 @@
 //! The directives of the rewrite module as text.
 
+use myriad_functions::Function;
+
 use super::step::IfId;
 
 /// One directive, with the embedder's mark by which errors name it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct StepSource<'a> {
     /// Comes back as `ScriptError::item`.
     pub tag: usize,
@@ -12,7 +14,7 @@ pub struct StepSource<'a> {
 }
 
 /// The directives of the rewrite module.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum StepKind<'a> {
     /// `set $variable value`.
     Set {
@@ -20,6 +22,17 @@ pub enum StepKind<'a> {
         variable: &'a str,
         /// A text with variables.
         value: &'a str,
+    },
+    /// A directive that gives a variable what a function makes of texts: `set_md5 $variable text`.
+    Call {
+        /// The directive, as errors name it.
+        name: &'a str,
+        /// The variable, with its `$`.
+        variable: &'a str,
+        /// The function.
+        function: &'a Function,
+        /// Texts with variables.
+        arguments: Vec<&'a str>,
     },
     /// `rewrite pattern replacement [flag]`.
     Rewrite {

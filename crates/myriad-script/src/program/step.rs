@@ -1,5 +1,6 @@
 //! What a directive of the rewrite module is compiled to, and what a request does after it.
 
+use super::call::Call;
 use super::rewrite::Rewrite;
 use crate::condition::Condition;
 use crate::names::Resolved;
@@ -29,6 +30,7 @@ pub(super) enum Step {
         steps: Box<[Tagged]>,
         id: Option<IfId>,
     },
+    Call(Box<Call>),
     Rewrite(Box<Rewrite>),
     Return {
         status: u16,
@@ -72,7 +74,7 @@ pub struct Flow {
 /// Whether all that the steps do is to set variables.
 pub(super) fn only_set(steps: &[Tagged]) -> bool {
     steps.iter().all(|tagged| match &tagged.step {
-        Step::Set { .. } | Step::Break => true,
+        Step::Set { .. } | Step::Call(_) | Step::Break => true,
         Step::If { steps, id, .. } => id.is_none() && only_set(steps),
         Step::Rewrite(_) | Step::Return { .. } => false,
     })

@@ -199,13 +199,15 @@ impl<'a> Compile<'a> {
         let names = places.iter().any(|place| place.filters.read_by_name()).then(|| {
             scripts.variables().map(|variable| (variable.name().into(), Arc::clone(variable))).collect()
         });
-        let read_by_rules = scripts.reads(Scope::Rules).builtins;
+        let read_by_rules = scripts.reads(Scope::Rules);
         let answer = |number| scripts.reads(Scope::Answer(number as u32));
         let answers: Vec<_> = (0..places.len()).map(answer).collect();
         let variables = match scripts.finish() {
             Ok(names) => {
-                shared_fetch::tell_devices(&mut places, &names, &read_by_rules);
-                shortcut = shortcut::of(read_by_rules.iter().map(|id| names.variable(*id)));
+                shared_fetch::tell_devices(&mut places, &names, &read_by_rules.builtins);
+                if !read_by_rules.varies {
+                    shortcut = shortcut::of(read_by_rules.builtins.iter().map(|id| names.variable(*id)));
+                }
                 shortcut::allow(&mut places, &answers, &names);
                 for place in judging.into_iter().flatten() {
                     places[place].shortcut = false;

@@ -1,7 +1,9 @@
 //! Rewrite directives: from the model's steps to a compiled program.
 
-use myriad_conf::Span;
 use myriad_conf::model::{Condition, FileTest, RewriteFlag, RewriteStep, StringTest};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Span, Text};
+use myriad_functions::Function;
 use myriad_script::{IfId, Program, StepKind, StepSource};
 
 use super::Compile;
@@ -13,6 +15,7 @@ pub(super) struct Owned(Vec<Step>);
 
 enum Step {
     Set { variable: String, value: String, span: Span },
+    Call { name: String, variable: String, function: Function, arguments: Vec<String>, span: Span },
     Rewrite { pattern: String, replacement: String, flag: Option<&'static str>, span: Span },
     Return { code: String, text: Option<String>, span: Span },
     Break { span: Span },
@@ -20,8 +23,9 @@ enum Step {
 }
 
 impl Owned {
-    pub(super) fn of(steps: &[RewriteStep]) -> Self {
-        Self(steps.iter().map(step).collect())
+    /// The steps of a level with these settings; what is wrong with their functions is added to `errors`.
+    pub(super) fn of(steps: &[RewriteStep], settings: &Settings, errors: &mut Vec<Diagnostic>) -> Self {
+        Self(steps.iter().filter_map(|each| step(each, settings, errors)).collect())
     }
 
     /// The steps as sources; the spans of their tags are appended to `spans`.
@@ -37,6 +41,11 @@ impl Owned {
                 Step::Set { variable, value, span } => {
                     spans.push(*span);
                     StepKind::Set { variable, value }
+                }
+                Step::Call { name, variable, function, arguments, span } => {
+                    spans.push(*span);
+                    let arguments = arguments.iter().map(String::as_str).collect();
+                    StepKind::Call { name, variable, function, arguments }
                 }
                 Step::Rewrite { pattern, replacement, flag, span } => {
                     spans.push(*span);
@@ -67,16 +76,22 @@ impl Owned {
     }
 }
 
-fn step(step: &RewriteStep) -> Step {
-    match step {
-        RewriteStep::Set { variable, value } => Step::Set {
+fn step(step: &RewriteStep, settings: &Settings, errors: &mut Vec<Diagnostic>) -> Option<Step> {
+    let owned = |text: &Text| text.lossy().into_owned();
+    Some(match step {
+        RewriteStep::Set { variable, value } => {
+            Step::Set { variable: format!("${}", variable.lossy()), value: owned(value), span: variable.span }
+        }
+        RewriteStep::Call { name, variable, function, arguments, span } => Step::Call {
+            name: name.clone(),
             variable: format!("${}", variable.lossy()),
-            value: value.lossy().into_owned(),
-            span: variable.span,
+            function: function(settings, arguments).map_err(|error| errors.push(error)).ok()?,
+            arguments: arguments.iter().map(owned).collect(),
+            span: *span,
         },
         RewriteStep::Rewrite { pattern, replacement, flag, span } => Step::Rewrite {
-            pattern: pattern.lossy().into_owned(),
-            replacement: replacement.lossy().into_owned(),
+            pattern: owned(pattern),
+            replacement: owned(replacement),
             flag: match flag {
                 RewriteFlag::None => None,
                 RewriteFlag::Last => Some("last"),
@@ -86,19 +101,17 @@ fn step(step: &RewriteStep) -> Step {
             },
             span: *span,
         },
-        RewriteStep::Return { code, text, span } => Step::Return {
-            code: code.to_string(),
-            text: text.as_ref().map(|text| text.lossy().into_owned()),
-            span: *span,
-        },
+        RewriteStep::Return { code, text, span } => {
+            Step::Return { code: code.to_string(), text: text.as_ref().map(owned), span: *span }
+        }
         RewriteStep::Break { span } => Step::Break { span: *span },
         RewriteStep::If(block) => Step::If {
             words: words(&block.condition),
-            block: Owned::of(&block.rewrite),
+            block: Owned::of(&block.rewrite, &block.settings, errors),
             own_settings: block.changes_settings,
             span: block.span,
         },
-    }
+    })
 }
 
 /// A condition as the words between `if` and its block.
@@ -132,13 +145,14 @@ fn words(condition: &Condition) -> Vec<String> {
 }
 
 impl Compile<'_> {
-    /// Compiles the steps of a server or location, with a place for each `if` in them.
+    /// Compiles the steps of a server or location with these settings, with a place for each `if` in them.
     pub(super) fn program(
         &mut self,
         steps: &[RewriteStep],
+        settings: &Settings,
         context: &PlaceContext<'_>,
     ) -> (Program, Vec<PlaceId>) {
-        let owned = Owned::of(steps);
+        let owned = Owned::of(steps, settings, &mut self.errors);
         // Tags count on through the site, so that an explanation finds the directive by its tag alone.
         let mut spans = std::mem::take(&mut self.atlas.rules);
         let compiled = self.in_rules(|compile| compile.scripts.program(&owned.sources(&mut spans)));

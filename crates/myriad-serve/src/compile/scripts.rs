@@ -1,6 +1,9 @@
 //! Names first, then what they mean: maps, geos, splits, log formats.
 
-use myriad_conf::model::{GeoConf, LocationConf, MapConf, MapKey, Matcher, ServerName, SplitClientsConf};
+use myriad_conf::model::{
+    GeoConf, LocationConf, MapConf, MapKey, Matcher, RewriteStep, ServerName, SplitClientsConf,
+};
+use myriad_conf::settings::Settings;
 use myriad_conf::{Span, Text};
 use myriad_log::Format;
 use myriad_script::{Scope, ScriptError};
@@ -33,7 +36,7 @@ impl Compile<'_> {
             }
         }
         for server in &self.http.servers {
-            self.declare_steps(&server.rewrite);
+            self.declare_steps(&server.rewrite, &server.settings);
             self.declare_auth_request(&server.settings);
             for name in &server.names {
                 if let ServerName::Regex(pattern) = name {
@@ -50,7 +53,7 @@ impl Compile<'_> {
         if matches!(location.matcher, Matcher::Regex { .. }) {
             self.declare_captures(&location.pattern);
         }
-        self.declare_steps(&location.rewrite);
+        self.declare_steps(&location.rewrite, &location.settings);
         self.declare_auth_request(&location.settings);
         for nested in &location.locations {
             self.declare_location(nested);
@@ -64,8 +67,9 @@ impl Compile<'_> {
         }
     }
 
-    fn declare_steps(&mut self, steps: &[myriad_conf::model::RewriteStep]) {
-        let owned = program::Owned::of(steps);
+    fn declare_steps(&mut self, steps: &[RewriteStep], settings: &Settings) {
+        // What is wrong with functions is told when the program is compiled, too.
+        let owned = program::Owned::of(steps, settings, &mut Vec::new());
         if let Err(errors) = self.scripts.declare_program(&owned.sources(&mut Vec::new())) {
             // The same errors come again, with their places, when the program is compiled.
             drop(errors);

@@ -27,7 +27,7 @@ impl Compile<'_> {
         let context = PlaceContext::default();
         let first = self.places.len();
         let place = self.place(&server.settings, &context, Default::default());
-        let (rewrite, ifs) = self.program(&server.rewrite, &context);
+        let (rewrite, ifs) = self.program(&server.rewrite, &server.settings, &context);
         self.atlas.servers.push(server.span);
         let mut locations = Locations::default();
         for location in &server.locations {
@@ -71,7 +71,7 @@ impl Compile<'_> {
 
     fn location(&mut self, location: &LocationConf, into: &mut Locations) {
         let context = PlaceContext { limit_except: location.limit_except.as_ref() };
-        let program = self.program(&location.rewrite, &context);
+        let program = self.program(&location.rewrite, &location.settings, &context);
         let place = self.place(&location.settings, &context, program);
         self.name_location(place, location);
         let mut nested = Locations::default();

@@ -6,9 +6,9 @@ use myriad_conf::registry::Registry;
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Model};
 
-use super::{https_only, real_ip, referers, resolver, ssl};
+use super::{https_only, real_ip, referers, resolver, set_misc, ssl};
 use myriad_cache::{device_class, shared_fetch};
-use myriad_content::{autoindex, files, stub_status};
+use myriad_content::{autoindex, empty_gif, files, stub_status};
 use myriad_control::{api, purge};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::{self, DocumentedVariable};
@@ -28,6 +28,7 @@ static FEATURES: &[Feature] = &[
     auth_basic::FEATURE,
     Feature::new("auth_request", auth_request::ROWS),
     autoindex::FEATURE,
+    empty_gif::FEATURE,
     stub_status::FEATURE,
     myriad_cache::FEATURE,
     purge::FEATURE,
@@ -56,6 +57,7 @@ static FEATURES: &[Feature] = &[
         .compiled_by(referers::compile)
         .with_variables(referers::VARIABLES),
     resolver::FEATURE,
+    set_misc::FEATURE,
     Feature::new("slice", slice::ROWS).with_variables(slice::VARIABLES),
     Feature::new("ssi", ssi::ROWS).compiled_by(ssi::keep_most).with_variables(ssi::VARIABLES),
     Feature::new("tls", &[]).with_variables(ssl::HANDSHAKE),

@@ -8,6 +8,7 @@ mod list;
 pub(crate) mod real_ip;
 mod referers;
 pub(crate) mod resolver;
+mod set_misc;
 mod ssl;
 
 pub(crate) use list::{compiled, tables};

@@ -1,6 +1,6 @@
 //! `$date_local` and `$date_gmt`.
 
-use myriad_calendar::{Offset, write_time};
+use myriad_calendar::{Offset, offset_name, write_time};
 use myriad_exchange::exchange::variables::Row;
 use myriad_exchange::runtime::Reads::Moment;
 use myriad_exchange::runtime::Value::Dated;
@@ -16,11 +16,7 @@ pub const VARIABLES: &[Row] = &[
 fn write_local(format: &[u8], out: &mut Vec<u8>) {
     let now_s = myriad_net::clock::now_ms() / 1000;
     let offset_minutes = local_time::offset_minutes(now_s);
-    let sign = if offset_minutes < 0 { '-' } else { '+' };
-    let name = match offset_minutes.unsigned_abs() {
-        0 => "UTC".to_owned(),
-        minutes => format!("{sign}{:02}{:02}", minutes / 60, minutes % 60),
-    };
+    let name = offset_name(offset_minutes);
     write_time(format, now_s, Offset { minutes: offset_minutes, name: &name }, out);
 }
 

@@ -79,6 +79,16 @@ fn a_variable_that_is_set_somewhere_still_shows_the_visitor_s_elsewhere() {
 }
 
 #[test]
+fn functions_of_texts_leave_the_short_way_open_and_those_of_the_moment_close_it() {
+    let steps = "set_md5 $mine $uri; set_unescape_uri $mine; set_encode_base32 $mine;";
+    assert!(site("", steps, "$host$uri$mine").shortcut.is_some());
+    for step in ["set_random $mine 0 1;", "set_local_today $mine;", "set_rotate $mine 1 2;"] {
+        assert!(site("", step, KEY).shortcut.is_none(), "{step}");
+        assert!(site("", &format!("if ($uri) {{ {step} }}"), KEY).shortcut.is_none(), "{step}");
+    }
+}
+
+#[test]
 fn the_wordpress_preset_takes_the_short_way() {
     let preset = include_str!("../../../../../presets/wordpress.conf");
     let words = [

@@ -1,0 +1,51 @@
+//! The directive, and what it answers.
+
+use bytes::Bytes;
+use myriad_conf::registry::{Contexts, Directive, Set, exactly};
+use myriad_http::Method;
+use myriad_net::ResponseBody;
+
+use super::image::IMAGE;
+use myriad_exchange::exchange::{Answer, Exchange, Handler, Step};
+use myriad_exchange::feature::{PlannedHandler, planned};
+use myriad_exchange::runtime::SettingsCompiler;
+
+/// When nginx says that the picture was made.
+const MODIFIED: &[u8] = b"Mon, 28 Sep 1970 06:00:00 GMT";
+
+pub(super) static ROWS: &[Directive] = &[Directive::new(
+    "empty_gif",
+    Contexts::LOCATION,
+    exactly(0),
+    Set::Settings(|settings, _| {
+        settings.handler = Some(planned(EmptyGif));
+        Ok(())
+    }),
+    "Answers with a transparent picture of one pixel.",
+)];
+
+/// `empty_gif`.
+#[derive(Debug)]
+struct EmptyGif;
+
+impl PlannedHandler for EmptyGif {
+    fn make(&self, _: &mut dyn SettingsCompiler, _: &[u8]) -> Option<Box<dyn Handler>> {
+        Some(Box::new(Self))
+    }
+}
+
+impl Handler for EmptyGif {
+    fn begin(&self, exchange: &mut Exchange) -> Step {
+        if !matches!(exchange.request.received.head.method(), Method::Get | Method::Head) {
+            return Step::Error(405);
+        }
+        let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from_static(IMAGE)));
+        answer.media_type = Some(b"image/gif"[..].into());
+        answer.field(b"Last-Modified", MODIFIED);
+        Step::Answer(answer)
+    }
+
+    fn only_reads(&self) -> bool {
+        true
+    }
+}

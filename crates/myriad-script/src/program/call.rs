@@ -1,0 +1,79 @@
+//! One directive that gives a variable what a function makes of texts.
+
+use myriad_functions::Function;
+use smallvec::SmallVec;
+
+use crate::environment::{Catalogue, Environment};
+use crate::error::{EvalError, MOST_TEXT, ScriptError};
+use crate::frame::Frame;
+use crate::names::{Names, Resolved};
+use crate::template::parse::parse;
+use crate::template::{CaptureForm, Template};
+
+/// Arguments that most functions have at most.
+const FEW: usize = 3;
+
+#[derive(Debug)]
+pub(super) struct Call {
+    /// The directive, as errors name it.
+    name: Box<str>,
+    target: Resolved,
+    function: Function,
+    arguments: Box<[Template]>,
+}
+
+impl Call {
+    pub(super) fn compile<C: Catalogue>(
+        name: &str,
+        variable: &str,
+        (function, arguments): (&Function, &[&str]),
+        names: &mut Names<C>,
+    ) -> Result<Call, ScriptError> {
+        if function.varies() {
+            names.readings_mut().note_varying();
+        }
+        let arguments = arguments.iter().map(|text| parse(text, names)).collect::<Result<_, _>>()?;
+        let target = names.target(variable)?;
+        Ok(Call { name: name.into(), target, function: function.clone(), arguments })
+    }
+
+    /// Calls the function once and gives the variable its value; returns the value where it is `shown`, else nothing.
+    pub(super) fn run<E: Environment + ?Sized>(
+        &self,
+        env: &mut E,
+        frame: &mut Frame,
+        captures: CaptureForm,
+        shown: bool,
+    ) -> Result<Vec<u8>, EvalError> {
+        let mut texts: SmallVec<[Vec<u8>; FEW]> = SmallVec::new();
+        for argument in &self.arguments {
+            let mut text = frame.take_buffer();
+            argument.eval_bounded(env, frame, &mut text, captures, || self.name.to_string())?;
+            texts.push(text);
+        }
+        let mut made = frame.take_buffer();
+        self.call(env, &texts, &mut made)?;
+        texts.into_iter().for_each(|text| frame.give_buffer(text));
+        let copy = if shown { made.clone() } else { Vec::new() };
+        match &self.target {
+            Resolved::User(variable) => frame.store(variable.slot(), &mut made, false),
+            Resolved::Builtin(id) => env.assign(*id, &made)?,
+        }
+        frame.give_buffer(made);
+        Ok(copy)
+    }
+
+    fn call<E: Environment + ?Sized>(
+        &self,
+        env: &E,
+        texts: &[Vec<u8>],
+        made: &mut Vec<u8>,
+    ) -> Result<(), EvalError> {
+        let texts: SmallVec<[&[u8]; FEW]> = texts.iter().map(Vec::as_slice).collect();
+        let directive = || self.name.to_string();
+        self.function
+            .call(&texts, env.surroundings(), made)
+            .map_err(|wrong| EvalError::Function { directive: directive(), reason: wrong.to_string() })?;
+        if made.len() > MOST_TEXT { Err(EvalError::TooLong { directive: directive() }) } else { Ok(()) }
+    }
+}

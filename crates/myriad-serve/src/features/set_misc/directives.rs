@@ -1,0 +1,276 @@
+//! The directives.
+
+use myriad_conf::model::{MakeFunction, RewriteStep};
+use myriad_conf::registry::{
+    Arguments, Arity, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, call, exactly,
+};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Text};
+use myriad_functions::upstream_list::{UpstreamList, hashed};
+use myriad_functions::{Function, coding, dates, digest, escape, quote, random, rotate};
+
+use super::settings::{Base32Settings, ListSettings};
+
+const EVERYWHERE: Contexts = Contexts::HSL_IF.or(Contexts::SERVER_IF);
+
+type Step = Result<RewriteStep, Diagnostic>;
+
+/// A step; there may be any number of it on a level.
+const fn step(
+    name: &'static str,
+    arity: Arity,
+    set: fn(&mut Arguments<'_>) -> Step,
+    doc: &'static str,
+) -> Directive {
+    Directive::new(name, Contexts::REWRITE, arity, Set::Rewrite(set), doc).repeats()
+}
+
+/// A step that takes a text, or changes its variable in place.
+fn of_one(args: &mut Arguments<'_>, function: MakeFunction) -> Step {
+    call(args, usize::from(args.len() > 1), function)
+}
+
+pub(super) static ROWS: &[Directive] = &[
+    step(
+        "set_if_empty",
+        TWO,
+        |args| call(args, 0, |_, _| Ok(first_that_is_not_empty())),
+        "Gives a variable a value where it has none.",
+    ),
+    step(
+        "set_escape_uri",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of_any(escape::escape_uri))),
+        "Escapes a component of a URI.",
+    ),
+    step(
+        "set_unescape_uri",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of_any(escape::unescape_uri))),
+        "Reads an escaped component of a URI.",
+    ),
+    step(
+        "set_quote_sql_str",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of_any(quote::sql))),
+        "Makes a string of MySQL.",
+    ),
+    step(
+        "set_quote_pgsql_str",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of_any(quote::pgsql))),
+        "Makes a string of PostgreSQL.",
+    ),
+    step(
+        "set_quote_json_str",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of_any(quote::json))),
+        "Makes a string of JSON.",
+    ),
+    step(
+        "set_encode_hex",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of_any(coding::encode_hex))),
+        "Writes a text in hexadecimal.",
+    ),
+    step(
+        "set_decode_hex",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of(coding::decode_hex))),
+        "Reads hexadecimal; anything else is answered with 500.",
+    ),
+    step(
+        "set_encode_base64",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of_any(coding::encode_base64))),
+        "Writes a text in base64.",
+    ),
+    step(
+        "set_decode_base64",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of(coding::decode_base64))),
+        "Reads base64; anything else is answered with 500.",
+    ),
+    step(
+        "set_encode_base64url",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of_any(coding::encode_base64url))),
+        "Writes a text in base64 for URLs, without padding.",
+    ),
+    step(
+        "set_decode_base64url",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of(coding::decode_base64url))),
+        "Reads base64 for URLs; anything else is answered with 500.",
+    ),
+    step(
+        "set_encode_base32",
+        between(1, 2),
+        |args| of_one(args, |settings, _| Ok(settings.feature::<Base32Settings>().0.clone().encoder())),
+        "Writes a text in base32.",
+    ),
+    step(
+        "set_decode_base32",
+        between(1, 2),
+        |args| of_one(args, |settings, _| Ok(settings.feature::<Base32Settings>().0.clone().decoder())),
+        "Reads base32; anything else comes to nothing.",
+    ),
+    Directive::new(
+        "set_base32_alphabet",
+        EVERYWHERE,
+        ONE,
+        Set::Settings(base32_alphabet),
+        "The 32 bytes that base32 is written with.",
+    )
+    .default("0123456789abcdefghijklmnopqrstuv"),
+    Directive::new(
+        "set_base32_padding",
+        EVERYWHERE,
+        FLAG,
+        Set::Settings(base32_padding),
+        "Whether base32 is filled up with `=`.",
+    )
+    .default("on"),
+    Directive::new(
+        "set_misc_base32_padding",
+        EVERYWHERE,
+        FLAG,
+        Set::Settings(base32_padding),
+        "The former name of `set_base32_padding`.",
+    )
+    .default("on"),
+    step(
+        "set_md5",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of_any(digest::md5))),
+        "The MD5 digest of a text, in hexadecimal.",
+    ),
+    step(
+        "set_sha1",
+        between(1, 2),
+        |args| of_one(args, |_, _| Ok(Function::of_any(digest::sha1))),
+        "The SHA-1 digest of a text, in hexadecimal.",
+    ),
+    step(
+        "set_hmac_sha1",
+        exactly(3),
+        |args| call(args, 1, |_, _| Ok(Function::of(digest::hmac_sha1))),
+        "The HMAC-SHA1 of a key and a text, in bytes.",
+    ),
+    step(
+        "set_hmac_sha256",
+        exactly(3),
+        |args| call(args, 1, |_, _| Ok(Function::of(digest::hmac_sha256))),
+        "The HMAC-SHA256 of a key and a text, in bytes.",
+    ),
+    step(
+        "set_random",
+        exactly(3),
+        |args| call(args, 1, |_, _| Ok(Function::varying(random::between))),
+        "A random number from one to another.",
+    ),
+    step(
+        "set_secure_random_alphanum",
+        TWO,
+        |args| call(args, 1, |_, _| Ok(Function::varying(random::letters_and_digits))),
+        "So many random letters and digits, 64 at most.",
+    ),
+    step(
+        "set_secure_random_lcalpha",
+        TWO,
+        |args| call(args, 1, |_, _| Ok(Function::varying(random::small_letters))),
+        "So many random small letters, 64 at most.",
+    ),
+    step(
+        "set_rotate",
+        exactly(3),
+        |args| call(args, 0, |_, _| Ok(rotate::rotate())),
+        "Counts a variable up, from a number to another and round.",
+    )
+    .differs("the latest number is kept for each directive rather than for each location, and all workers share it"),
+    step(
+        "set_local_today",
+        ONE,
+        |args| call(args, 1, |_, _| Ok(Function::varying(dates::local_today))),
+        "The date of today, `2026-11-23`.",
+    ),
+    step(
+        "set_formatted_gmt_time",
+        TWO,
+        |args| call(args, 1, |_, _| Ok(Function::varying(dates::gmt))),
+        "The time of UTC in a format of `strftime`, 255 bytes at most.",
+    ),
+    step(
+        "set_formatted_local_time",
+        TWO,
+        |args| call(args, 1, |_, _| Ok(Function::varying(dates::local))),
+        "The server's time in a format of `strftime`, 255 bytes at most.",
+    ),
+    Directive::new(
+        "upstream_list",
+        Contexts::HTTP_SERVER,
+        at_least(2),
+        Set::Settings(upstream_list),
+        "Names of upstreams for `set_hashed_upstream`, each with a weight (`2:name`) or without.",
+    )
+    .repeats()
+    .differs("a list that is written in a server is known in that server alone"),
+    step("set_hashed_upstream", exactly(3), |args| call(args, 1, from_list), "A name of an `upstream_list`, by the hash of a text."),
+];
+
+fn first_that_is_not_empty() -> Function {
+    Function::of(|texts, out| {
+        out.extend_from_slice(texts.iter().find(|text| !text.is_empty()).copied().unwrap_or_default());
+        Ok(())
+    })
+}
+
+fn base32_padding(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.feature_mut::<Base32Settings>().0.padding = args.flag(0)?;
+    Ok(())
+}
+
+fn base32_alphabet(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let alphabet: [u8; 32] = args.bytes(0).try_into().map_err(|_| {
+        let length = args.bytes(0).len();
+        args.error(0, format!("\"set_base32_alphabet\" takes an alphabet of {length} bytes but 32 expected"))
+    })?;
+    let twice = alphabet.iter().enumerate().find(|(index, byte)| alphabet[..*index].contains(byte));
+    if let Some((_, byte)) = twice {
+        let byte = byte.escape_ascii();
+        return Err(
+            args.error(0, format!("\"{byte}\" stands twice in the alphabet of \"set_base32_alphabet\""))
+        );
+    }
+    if alphabet.contains(&b'=') {
+        return Err(args.error(0, "\"=\" fills up and may not be in the alphabet of \"set_base32_alphabet\""));
+    }
+    settings.feature_mut::<Base32Settings>().0.alphabet = alphabet;
+    Ok(())
+}
+
+fn upstream_list(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let words: Vec<_> = (0..args.len()).map(|index| args.bytes(index)).collect();
+    let list = UpstreamList::read(&words).map_err(|(index, wrong)| args.error(index, wrong))?;
+    let lists = &mut settings.feature_mut::<ListSettings>().0;
+    if lists.iter().any(|list| list.is_named(words[0])) {
+        return Err(args.error(0, format!("duplicate upstream list name \"{}\"", words[0].escape_ascii())));
+    }
+    lists.push(list);
+    Ok(())
+}
+
+/// `set_hashed_upstream`: a list whose name holds no variable must be there.
+fn from_list(settings: &Settings, arguments: &[Text]) -> Result<Function, Diagnostic> {
+    let lists = &settings.feature::<ListSettings>().0;
+    if let Some(name) = arguments.first().filter(|name| !name.has_variables())
+        && !lists.iter().any(|list| list.is_named(name.bytes()))
+    {
+        let shown = name.lossy();
+        let message = format!("upstream list \"{shown}\" is not defined");
+        return Err(
+            Diagnostic::error(name.span, message).help(format!("write upstream_list {shown} NAME NAME;"))
+        );
+    }
+    Ok(hashed(lists.clone()))
+}

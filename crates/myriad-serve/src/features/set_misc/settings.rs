@@ -1,0 +1,15 @@
+//! What the directives say that are no steps.
+
+use myriad_functions::base32::Base32;
+use myriad_functions::upstream_list::UpstreamList;
+
+/// `set_base32_*` of a level.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Base32Settings(pub Base32);
+
+/// `upstream_list` of a level, and of those around it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ListSettings(pub Vec<UpstreamList>);
+
+myriad_conf::feature_settings!(Base32Settings);
+myriad_conf::feature_settings!(ListSettings);
