@@ -28,5 +28,6 @@ mod run;
 mod testing;
 
 pub use compile::{Gates, Kept};
-pub use limit_zone::{LimitKind, LimitZoneConf, limit_zones};
+pub use limit_answer::LimitAnswer;
+pub use limit_zone::{LimitKind, LimitZone, LimitZoneConf, Table, Tables, limit_zones};
 pub use run::begin;

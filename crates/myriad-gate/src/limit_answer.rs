@@ -5,7 +5,7 @@ use myriad_log::Level;
 
 /// How a request beyond a limit is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LimitAnswer {
+pub struct LimitAnswer {
     /// `limit_*_status`: what a visitor beyond the limit gets.
     pub status: u16,
     /// `limit_*_log_level`.

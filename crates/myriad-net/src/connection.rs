@@ -244,6 +244,12 @@ impl Connection {
         })
     }
 
+    /// Whether small packets are sent at once (`tcp_nodelay`); listeners have it on, which connections inherit.
+    pub fn set_nodelay(&self, on: bool) {
+        // A unix socket has no such option, and needs none.
+        let _ = self.socket.with(|socket| rustix::net::sockopt::set_tcp_nodelay(socket, on));
+    }
+
     /// The path of the unix socket that was connected to; none on TCP, or where the socket has no path.
     pub fn local_path(&self) -> Option<Vec<u8>> {
         let name = self.socket.with(|socket| rustix::net::getsockname(socket))?.ok()?;

@@ -146,9 +146,12 @@ impl<S: Service> Worker<S> {
         let service = Rc::clone(&self.service);
         service.note(ConnectionEvent::Accepted);
         tokio::task::spawn_local(async move {
-            // Lent: what ends with the last who holds the connection must not find two.
-            let driven = h1::drive(Rc::clone(&service), &connection);
-            if let Err(panic) = contain(driven).await {
+            let driven = match service.raw(&connection) {
+                Some(driven) => contain(driven).await,
+                // Lent: what ends with the last who holds the connection must not find two.
+                None => contain(h1::drive(Rc::clone(&service), &connection)).await,
+            };
+            if let Err(panic) = driven {
                 service.connection_lost(&connection, &panic);
                 connection.socket.shutdown();
             }

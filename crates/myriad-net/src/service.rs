@@ -39,6 +39,12 @@ pub trait Service: 'static {
         false
     }
 
+    /// What drives a connection whose bytes are no version of HTTP (`stream`); none for a connection of HTTP. Asked once.
+    fn raw(&self, connection: &Rc<Connection>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
+        let _ = connection;
+        None
+    }
+
     /// A connection did not begin with a PROXY protocol header; it is closed without an answer.
     fn proxy_header_failed(&self, connection: &Connection) {
         let _ = connection;

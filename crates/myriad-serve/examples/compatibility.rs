@@ -269,6 +269,20 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
             "is tried again until `*_connect_timeout`; nginx answers 502 at once",
         )],
     ),
+    (
+        "Streams",
+        &[
+            (
+                "variables",
+                "`stream` has those of nginx's modules core, upstream, realip, limit_conn and ssl_preread; other variables of `http` mean nothing there",
+            ),
+            ("an address of `http`", "is refused where `stream` listens there too, with both places"),
+            (
+                "a client that waits to be passed on",
+                "for a PROXY protocol header or `ssl_preread`, gives its place to others where `worker_connections` are short",
+            ),
+        ],
+    ),
 ];
 
 const FAMILIES: &[(&str, &str)] = &[
@@ -299,6 +313,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("early_hints", "Early hints"),
     ("slice", "Slices"),
     ("upstream", "Groups of origins"),
+    ("stream", "Streams"),
     ("origin", "Origins"),
     ("cache", "Cache"),
     ("tuning", "Tuning of nginx's own machinery"),

@@ -23,7 +23,7 @@ mod site;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use compile::{address_name, check};
+pub use compile::check;
 pub use explain::{Question, explain};
 pub use features::{documented_variables, registry, variables, warnings};
 pub use myriad_control::admin::Administrator;

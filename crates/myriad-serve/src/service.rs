@@ -3,6 +3,7 @@
 use crate::greeting::certificates;
 use std::cell::RefCell;
 use std::fmt::{Arguments, Display};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use myriad_http::RequestHead;
 use myriad_log::Level;
 use myriad_net::service::{Behind, ConnectionEvent, Rejection};
 use myriad_net::{Connection, Limits, Outcome, QuicSettings, RequestBody, Sent, Service, StreamLimits};
+use myriad_stream::Streams;
 use myriad_tls::with_certificates;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
@@ -25,19 +27,22 @@ pub(crate) struct SiteService {
     /// The worker's own state.
     worker: Rc<WorkerState>,
     current: RefCell<Rc<Generation>>,
+    /// The `stream` block, if there is one.
+    streams: RefCell<Option<Rc<Streams>>>,
 }
 
 impl SiteService {
     /// A service that runs `site`.
-    pub(crate) fn new(site: Rc<Generation>) -> Self {
+    pub(crate) fn new(site: Rc<Generation>, streams: Option<Rc<Streams>>) -> Self {
         crate::quic::shake_hands_for(&site);
-        Self { worker: Rc::clone(&site.worker), current: RefCell::new(site) }
+        Self { worker: Rc::clone(&site.worker), current: RefCell::new(site), streams: RefCell::new(streams) }
     }
 
     /// Replaces the site; exchanges under way end with the one they began with.
-    pub(crate) fn replace(&self, site: Rc<Generation>) {
+    pub(crate) fn replace(&self, site: Rc<Generation>, streams: Option<Rc<Streams>>) {
         crate::quic::shake_hands_for(&site);
         *self.current.borrow_mut() = site;
+        *self.streams.borrow_mut() = streams;
         scratch::forget();
     }
 
@@ -137,6 +142,10 @@ impl Service for SiteService {
             ConnectionEvent::HeadBegan => counters.reading.add(1),
             ConnectionEvent::HeadEnded => counters.reading.subtract(1),
         }
+    }
+
+    fn raw(&self, connection: &Rc<Connection>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
+        self.streams.borrow().as_ref()?.drive(connection)
     }
 
     fn expects_proxy_header(&self, connection: &Connection) -> bool {
@@ -311,7 +320,7 @@ mod tests {
 
     #[test]
     fn connections_are_counted_as_they_come_and_go() {
-        let service = SiteService::new(Rc::clone(&exchange().request.site));
+        let service = SiteService::new(Rc::clone(&exchange().request.site), None);
         for event in [
             ConnectionEvent::Accepted,
             ConnectionEvent::Accepted,
@@ -329,9 +338,9 @@ mod tests {
     #[test]
     fn site_that_is_replaced_serves_what_began_with_it() {
         let before = exchange();
-        let service = SiteService::new(Rc::clone(&before.request.site));
+        let service = SiteService::new(Rc::clone(&before.request.site), None);
         let after = exchange();
-        service.replace(Rc::clone(&after.request.site));
+        service.replace(Rc::clone(&after.request.site), None);
         assert!(Rc::ptr_eq(&service.current(), &after.request.site));
         assert!(!Rc::ptr_eq(&before.request.site, &after.request.site));
     }

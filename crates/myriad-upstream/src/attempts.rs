@@ -121,6 +121,13 @@ impl AttemptLog {
         self.update(|attempt, _| attempt.bytes_received += bytes as u64);
     }
 
+    /// The first byte of a peer came, where it has not come before.
+    pub(crate) fn first_byte(&self) {
+        self.update(|attempt, elapsed| {
+            attempt.header_ms.get_or_insert(elapsed);
+        });
+    }
+
     pub(crate) fn head(&self, status: u16) {
         self.update(|attempt, elapsed| {
             attempt.status = status;

@@ -1,9 +1,12 @@
 //! How a group is configured: its peers, how one is chosen, how connections are kept, how long requests wait.
 
-use crate::address::Address;
-use myriad_conf::Span;
-use myriad_conf::model::{Balance, UpstreamConf, UpstreamQueue};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::address::{Address, AddressError};
+use myriad_conf::model::{Balance, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer};
 use myriad_conf::registry::Registry;
+use myriad_conf::{Diagnostic, Span};
 
 /// The configuration of a [`crate::Group`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +24,41 @@ pub struct GroupConfig {
 }
 
 impl GroupConfig {
+    /// The group of an `upstream` block; `http_idle` is how many HTTP connections to a peer a worker keeps where the block does not
+    /// say. Names are looked up, which blocks; those without an address are reported.
+    pub fn of(upstream: &UpstreamConf, http_idle: usize, errors: &mut Vec<Diagnostic>) -> Self {
+        let mut peers = Vec::new();
+        for server in &upstream.servers {
+            match addresses(server) {
+                Ok(addresses) => peers.extend(addresses.into_iter().map(|address| PeerConfig {
+                    address,
+                    name: server.name.lossy().into_owned(),
+                    weight: server.weight,
+                    max_fails: server.max_fails,
+                    fail_timeout_ms: server.fail_timeout,
+                    backup: server.backup,
+                    down: server.down,
+                    max_conns: server.max_conns,
+                })),
+                Err(error) => errors.push(Diagnostic::error(server.name.span, error.to_string())),
+            }
+        }
+        Self {
+            name: upstream.name.clone(),
+            peers,
+            balance: upstream.balance,
+            keepalive: KeepAlive {
+                connections: upstream.keepalive.unwrap_or(0) as usize,
+                http: upstream.keepalive.map_or(http_idle, |most| most as usize),
+                requests: u32::try_from(upstream.keepalive_requests).unwrap_or(u32::MAX),
+                time_ms: upstream.keepalive_time,
+                timeout_ms: upstream.keepalive_timeout,
+                ..KeepAlive::default()
+            },
+            queue: upstream.queue,
+        }
+    }
+
     /// A group of one peer, named after its address: what `fastcgi_pass ADDRESS` means.
     pub fn single(address: Address) -> Self {
         Self {
@@ -30,6 +68,14 @@ impl GroupConfig {
             keepalive: KeepAlive::default(),
             queue: None,
         }
+    }
+}
+
+fn addresses(server: &UpstreamServer) -> Result<Vec<Address>, AddressError> {
+    match &server.address {
+        UpstreamAddress::Ip(address) => Ok(vec![Address::Tcp(*address)]),
+        UpstreamAddress::Unix(path) => Ok(vec![Address::Unix(OsStr::from_bytes(path).into())]),
+        UpstreamAddress::Host(host, port) => Address::resolve(&format!("{host}:{port}"), None),
     }
 }
 

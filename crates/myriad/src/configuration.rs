@@ -240,7 +240,7 @@ impl Loader for Files {
 }
 
 fn listens(model: &Model) -> impl Iterator<Item = &ListenConf> {
-    model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens)
+    model.servers().flat_map(|server| &server.listens)
 }
 
 /// Addresses of the hosts that `listen` names, and the errors of those without any.
@@ -277,7 +277,9 @@ fn twice_default(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
             ListenAddress::Unix(_) => continue,
         };
         for address in addresses {
-            let first = known.iter().find(|(other, conf)| *other == address && conf.quic == listen.quic);
+            let first = known.iter().find(|(other, conf)| {
+                *other == address && (conf.quic, conf.udp) == (listen.quic, listen.udp)
+            });
             match first {
                 // Addresses that are written alike were reported before.
                 Some((_, first)) if first.address != listen.address => {
@@ -324,7 +326,8 @@ fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
         };
         model.main.error_logs.push(ErrorLog { target, syslog: None, level: Level::Error });
     }
-    for server in model.http.iter_mut().flat_map(|http| &mut http.servers) {
+    let blocks = model.http.iter_mut().chain(&mut model.stream);
+    for server in blocks.flat_map(|block| &mut block.servers) {
         if server.listens.is_empty() {
             let default = addresses(hosts, UNWRITTEN.0, UNWRITTEN.1);
             server

@@ -176,30 +176,37 @@ fn not_bound(wanted: &Wanted, error: &io::Error) -> Finding {
 /// worker tells them apart by the local address of a connection.
 fn wanted(model: &Model) -> Vec<Wanted> {
     let mut all: Vec<Wanted> = Vec::new();
-    let listens = model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
+    let listens = model.servers().flat_map(|server| &server.listens);
     for conf in listens {
-        let name = myriad_serve::address_name(conf);
+        let name = conf.socket_name();
         match all.iter_mut().find(|wanted| wanted.name == name) {
             Some(known) if has_options(conf) && !has_options(&known.conf) => known.conf = conf.clone(),
             Some(_) => {}
             None => all.push(Wanted { name, conf: conf.clone() }),
         }
     }
-    let wildcards: Vec<(SocketAddr, bool)> = all
+    let wildcards: Vec<(SocketAddr, Kind)> = all
         .iter()
-        .filter_map(|wanted| Some((ip(&wanted.conf)?, wanted.conf.quic)))
+        .filter_map(|wanted| Some((ip(&wanted.conf)?, kind(&wanted.conf))))
         .filter(|(address, _)| is_wildcard(address))
         .collect();
     all.retain(|wanted| {
         let Some(address) = ip(&wanted.conf) else { return true };
-        let covers = |(wildcard, quic): &(SocketAddr, bool)| {
+        let covers = |(wildcard, spoken): &(SocketAddr, Kind)| {
             wildcard.port() == address.port()
                 && wildcard.is_ipv4() == address.is_ipv4()
-                && *quic == wanted.conf.quic
+                && *spoken == kind(&wanted.conf)
         };
         is_wildcard(&address) || !wildcards.iter().any(covers)
     });
     all
+}
+
+/// What is spoken at a port: sockets of two kinds have two ports, be their numbers the same.
+type Kind = (bool, bool);
+
+fn kind(conf: &ListenConf) -> Kind {
+    (conf.quic, conf.udp)
 }
 
 fn ip(conf: &ListenConf) -> Option<SocketAddr> {
@@ -224,7 +231,7 @@ fn has_options(conf: &ListenConf) -> bool {
 
 fn make(conf: &ListenConf, threads: usize) -> io::Result<Vec<OwnedFd>> {
     match &conf.address {
-        ListenAddress::Ip(address) if conf.quic => udp::make(conf, *address, threads),
+        ListenAddress::Ip(address) if conf.quic || conf.udp => udp::make(conf, *address, threads),
         ListenAddress::Ip(address) => make_ip(conf, *address, threads),
         ListenAddress::Unix(path) => {
             let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));

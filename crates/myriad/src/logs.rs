@@ -74,6 +74,10 @@ fn wanted(model: &Model, paths: &Paths) -> Vec<PathBuf> {
         let written = http.settings.log.access.iter().any(|log| log.path.span != Span::default());
         http.levels().into_iter().skip(usize::from(!written)).for_each(|settings| found.settings(settings));
     }
+    // There is no log by default.
+    for settings in model.stream.iter().flat_map(myriad_conf::model::HttpConf::levels) {
+        found.settings(settings);
+    }
     found.files
 }
 

@@ -67,6 +67,27 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("v3", "http3"),
 ];
 
+/// Modules of streams that nginx builds by default, each with the directive that is the reason to have it.
+const STREAM_DEFAULT: &[(&str, &str)] = &[
+    ("limit_conn", "limit_conn"),
+    ("access", "allow"),
+    ("geo", "geo"),
+    ("map", "map"),
+    ("split_clients", "split_clients"),
+    ("return", "return"),
+    ("pass", "pass"),
+    ("set", "set"),
+    ("upstream_hash", "hash"),
+    ("upstream_least_conn", "least_conn"),
+    ("upstream_least_time", "least_time"),
+    ("upstream_random", "random"),
+    ("upstream_zone", "zone"),
+];
+
+/// Modules of streams that nginx builds only on request, each with the directive that is the reason to have it.
+const STREAM_OPTIONAL: &[(&str, &str)] =
+    &[("ssl", "ssl_certificate"), ("realip", "set_real_ip_from"), ("ssl_preread", "ssl_preread")];
+
 /// Text of `-v`; with `configure` that of `-V`.
 pub(crate) fn text(configure: bool) -> String {
     let mut text = format!("myriad version: myriad/{}\n", env!("CARGO_PKG_VERSION"));
@@ -86,8 +107,12 @@ pub(crate) fn text(configure: bool) -> String {
 fn arguments(rows: &[Row]) -> Vec<String> {
     let with = OPTIONAL.iter().filter(|(_, directive)| is_here(rows, directive));
     let without = DEFAULT.iter().filter(|(_, directive)| !is_here(rows, directive));
-    let present = PRESENT.iter().map(|&argument| argument.to_owned());
+    let present = PRESENT.iter().chain(&["--with-stream"]).map(|&argument| argument.to_owned());
+    let with_stream = STREAM_OPTIONAL.iter().filter(|(_, directive)| is_in_streams(rows, directive));
+    let without_stream = STREAM_DEFAULT.iter().filter(|(_, directive)| !is_in_streams(rows, directive));
     present
+        .chain(with_stream.map(|(module, _)| format!("--with-stream_{module}_module")))
+        .chain(without_stream.map(|(module, _)| format!("--without-stream_{module}_module")))
         .chain(with.map(|(module, _)| format!("--with-http_{module}_module")))
         .chain(without.map(|(module, _)| format!("--without-http_{module}_module")))
         .collect()
@@ -95,9 +120,17 @@ fn arguments(rows: &[Row]) -> Vec<String> {
 
 /// Whether a directive is implemented, or has no effect because what it asks for always holds.
 fn is_here(rows: &[Row], directive: &str) -> bool {
-    let is_obeyed =
-        |status: Status| matches!(status, Status::Same | Status::Differs(_) | Status::NoEffect(_));
     rows.iter().any(|row| row.name == directive && is_obeyed(row.status))
+}
+
+/// The same within `stream`.
+fn is_in_streams(rows: &[Row], directive: &str) -> bool {
+    let named = rows.iter().filter(|row| row.name == directive && row.contexts.contains("stream"));
+    named.into_iter().any(|row| is_obeyed(row.status))
+}
+
+fn is_obeyed(status: Status) -> bool {
+    matches!(status, Status::Same | Status::Differs(_) | Status::NoEffect(_))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod acme;
 mod blocks;
 mod levels;
+mod lines;
 mod location;
 mod main_conf;
 mod server;
@@ -34,11 +35,26 @@ pub struct Model {
     pub main: MainConf,
     /// The `http` block, if there is one.
     pub http: Option<HttpConf>,
+    /// The `stream` block, if there is one. It has the parts of `http`: servers, without locations, and blocks of variables, groups
+    /// and formats that are its own.
+    pub stream: Option<HttpConf>,
     /// What was found odd but not wrong; to be shown at start and by `-t`.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The `http` block.
+impl Model {
+    /// `http` and `stream`, as far as they are there.
+    pub fn blocks(&self) -> impl Iterator<Item = &HttpConf> {
+        self.http.iter().chain(&self.stream)
+    }
+
+    /// The servers of `http` and `stream`.
+    pub fn servers(&self) -> impl Iterator<Item = &ServerConf> {
+        self.blocks().flat_map(|block| &block.servers)
+    }
+}
+
+/// The `http` block, or the `stream` block.
 #[derive(Clone, Debug)]
 pub struct HttpConf {
     /// The settings that servers inherit.

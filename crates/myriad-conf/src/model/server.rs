@@ -1,6 +1,7 @@
 //! `server` blocks: addresses and names.
 
-use std::net::SocketAddr;
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::{AcmeCertificateConf, LocationConf, RewriteStep};
 use crate::{settings::Settings, span::Span, text::Text};
@@ -42,6 +43,8 @@ pub struct ListenConf {
     pub http2: bool,
     /// `quic`: datagrams, not connections of TCP.
     pub quic: bool,
+    /// `udp`, in `stream` alone: datagrams of any protocol.
+    pub udp: bool,
     /// `proxy_protocol`.
     pub proxy_protocol: bool,
     /// `backlog=`.
@@ -75,6 +78,7 @@ impl ListenConf {
             ssl: false,
             http2: false,
             quic: false,
+            udp: false,
             proxy_protocol: false,
             backlog: None,
             reuseport: false,
@@ -87,6 +91,39 @@ impl ListenConf {
             so_keepalive: None,
             span,
         }
+    }
+}
+
+impl ListenConf {
+    /// How the socket is named, over reloads and between processes: `127.0.0.1:80`, `[::1]:80`, `unix:/run/site.sock`,
+    /// `quic:127.0.0.1:443`, `udp:127.0.0.1:53`.
+    pub fn socket_name(&self) -> String {
+        self.name_at(&self.address)
+    }
+
+    fn name_at(&self, address: &ListenAddress) -> String {
+        match address {
+            ListenAddress::Ip(address) if self.quic => format!("quic:{address}"),
+            ListenAddress::Ip(address) if self.udp => format!("udp:{address}"),
+            ListenAddress::Ip(address) => address.to_string(),
+            ListenAddress::Host(host, port) => format!("{host}:{port}"),
+            ListenAddress::Unix(path) => format!("unix:{}", String::from_utf8_lossy(path)),
+        }
+    }
+
+    /// The number of the socket that accepts for the address, of those that are numbered by their names. An address that shares its
+    /// port with a wildcard has no socket of its own: its servers are found by the connection's local address, which is given then.
+    pub fn socket_among(&self, numbers: &HashMap<String, u32>) -> Option<(u32, Option<IpAddr>)> {
+        if let Some(number) = numbers.get(&self.socket_name()) {
+            return Some((*number, None));
+        }
+        let ListenAddress::Ip(specific) = &self.address else { return None };
+        let any = match specific.ip() {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        let wildcard = ListenAddress::Ip(SocketAddr::new(any, specific.port()));
+        Some((*numbers.get(&self.name_at(&wildcard))?, Some(specific.ip())))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `map`, `geo`, `split_clients`: blocks of `http` whose content is no directives.
+//! `map`, `geo`, `split_clients`: blocks of `http` and `stream` whose content is no directives.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ use crate::{
     text::Text,
 };
 
-const HTTP: Contexts = Contexts::HTTP;
+const HTTP: Contexts = Contexts::HTTP.or(Contexts::STREAM);
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("map", HTTP, block(2, 2), Set::Http(map), "A variable that follows another.").repeats(),

@@ -27,6 +27,12 @@ impl Contexts {
     pub const UPSTREAM: Self = Self(1 << 8);
     /// `acme_issuer`.
     pub const ACME_ISSUER: Self = Self(1 << 9);
+    /// `stream`.
+    pub const STREAM: Self = Self(1 << 10);
+    /// `server` in `stream`.
+    pub const STREAM_SERVER: Self = Self(1 << 11);
+    /// `upstream` in `stream`.
+    pub const STREAM_UPSTREAM: Self = Self(1 << 12);
 
     /// `http` and `server`.
     pub const HTTP_SERVER: Self = Self::HTTP.or(Self::SERVER);
@@ -34,10 +40,12 @@ impl Contexts {
     pub const HSL: Self = Self::HTTP_SERVER.or(Self::LOCATION);
     /// These and `if` in `location`.
     pub const HSL_IF: Self = Self::HSL.or(Self::LOCATION_IF);
+    /// `stream` and `server` in it.
+    pub const STREAM_LEVELS: Self = Self::STREAM.or(Self::STREAM_SERVER);
     /// Where the steps of the rewrite module may stand.
     pub const REWRITE: Self = Self::SERVER.or(Self::SERVER_IF).or(Self::LOCATION).or(Self::LOCATION_IF);
 
-    const NAMES: [(Self, &'static str); 10] = [
+    const NAMES: [(Self, &'static str); 13] = [
         (Self::MAIN, "main"),
         (Self::EVENTS, "events"),
         (Self::HTTP, "http"),
@@ -48,6 +56,9 @@ impl Contexts {
         (Self::LIMIT_EXCEPT, "limit_except"),
         (Self::UPSTREAM, "upstream"),
         (Self::ACME_ISSUER, "acme_issuer"),
+        (Self::STREAM, "stream"),
+        (Self::STREAM_SERVER, "server in stream"),
+        (Self::STREAM_UPSTREAM, "upstream in stream"),
     ];
 
     /// Each context by itself.

@@ -46,7 +46,9 @@ pub enum Block {
     Events,
     /// `http`.
     Http,
-    /// `server` in `http`.
+    /// `stream`.
+    Stream,
+    /// `server` in `http` or `stream`.
     Server,
     /// `location`.
     Location,

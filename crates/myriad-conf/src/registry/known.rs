@@ -91,17 +91,12 @@ const GROUPS: &[(&str, &str, &str)] = &[
         NO_MODULE,
         "mail auth_http auth_http_timeout auth_http_header auth_http_pass_client_cert protocol timeout \
          max_errors imap_client_buffer imap_capabilities imap_auth pop3_capabilities pop3_auth proxy \
-         proxy_buffer proxy_timeout proxy_pass_error_message xclient proxy_smtp_auth proxy_protocol \
+         proxy_buffer proxy_pass_error_message xclient proxy_smtp_auth \
          smtp_client_buffer smtp_greeting_delay smtp_capabilities smtp_auth starttls",
     ),
     ("google_perftools", NO_MODULE, "google_perftools_profiles"),
-    (
-        "stream",
-        NO_MODULE,
-        "stream proxy_protocol_timeout preread_buffer_size preread_timeout pass proxy_downstream_buffer \
-         proxy_upstream_buffer proxy_upload_rate proxy_download_rate proxy_requests proxy_responses \
-         proxy_half_close proxy_ssl proxy_ssl_alpn ssl_handshake_timeout ssl_alpn ssl_preread",
-    ),
+    ("stream", NOT_YET, "pass proxy_downstream_buffer proxy_upstream_buffer"),
+    ("stream", THIRD_PARTY, "mqtt mqtt_preread mqtt_set_connect mqtt_buffers js_preread js_filter"),
     (
         "removed",
         REMOVED,

@@ -22,6 +22,53 @@ pub(super) fn listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done 
     Ok(())
 }
 
+/// `listen` of a server in `stream`: there is no port by default, and no HTTP.
+pub(super) fn stream_listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
+    let addresses = addresses(args)?;
+    let word = String::from_utf8_lossy(args.bytes(0));
+    if !word.starts_with("unix:") && split_port(&word).is_some_and(|(_, port)| port.is_none()) {
+        let message = format!("no port in \"{word}\" of the \"listen\" directive");
+        return Err(args.error(0, message).help("write the port, alone or behind an address"));
+    }
+    let mut conf = ListenConf::new(addresses[0].clone(), args.node.span);
+    for index in 1..args.len() {
+        match args.bytes(index) {
+            b"udp" => return Err(args.error(index, format!("\"udp\" of \"listen\" is {}", super::NOT_YET))),
+            word @ (b"http2" | b"quic") => {
+                let word = String::from_utf8_lossy(word);
+                let message = format!("\"{word}\" has no meaning in \"stream\"");
+                return Err(args.error(index, message).help("HTTP is served by a server in \"http\""));
+            }
+            _ => parameter(&mut conf, args, index)?,
+        }
+    }
+    if conf.udp {
+        check_udp(&conf, args)?;
+    }
+    server.listens.extend(addresses.into_iter().map(|address| ListenConf { address, ..conf.clone() }));
+    Ok(())
+}
+
+/// Refuses what has no meaning for UDP, as nginx does.
+fn check_udp(conf: &ListenConf, args: &Arguments<'_>) -> Done {
+    let incompatible = [
+        ("backlog", conf.backlog.is_some()),
+        ("deferred", conf.deferred),
+        ("fastopen", conf.fastopen.is_some()),
+        ("ssl", conf.ssl),
+        ("so_keepalive", conf.so_keepalive.is_some()),
+        ("proxy_protocol", conf.proxy_protocol),
+    ];
+    if let Some((name, _)) = incompatible.iter().find(|(_, written)| *written) {
+        let at = (1..args.len()).find(|index| args.bytes(*index).starts_with(name.as_bytes())).unwrap_or(0);
+        return Err(args.error(at, format!("\"{name}\" parameter is incompatible with \"udp\"")));
+    }
+    if matches!(conf.address, ListenAddress::Unix(_)) {
+        return Err(args.error(0, "\"udp\" needs an address and a port"));
+    }
+    Ok(())
+}
+
 /// Refuses what has no meaning for datagrams, as nginx does.
 fn check_quic(conf: &ListenConf, args: &Arguments<'_>) -> Done {
     let incompatible = [

@@ -29,7 +29,7 @@ static FORMATS: Names = Names {
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "log_format",
-        Contexts::HTTP,
+        Contexts::HTTP.or(Contexts::STREAM),
         at_least(2),
         Set::Http(log_format),
         "Names a form of access-log line.",
@@ -38,7 +38,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default(COMBINED),
     Directive::new(
         "access_log",
-        Contexts::HSL_IF.or(Contexts::LIMIT_EXCEPT),
+        Contexts::HSL_IF.or(Contexts::LIMIT_EXCEPT).or(Contexts::STREAM_LEVELS),
         at_least(1),
         Set::Settings(access_log),
         "Where requests are logged, and how.",
@@ -47,7 +47,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("logs/access.log combined"),
     Directive::new(
         "open_log_file_cache",
-        HSL,
+        HSL.or(Contexts::STREAM_LEVELS),
         between(1, 4),
         Set::Settings(open_log_file_cache),
         "Keeps logs open whose path holds variables.",
@@ -55,7 +55,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off"),
     Directive::new(
         "error_log",
-        HSL,
+        HSL.or(Contexts::STREAM_LEVELS),
         at_least(1),
         Set::Settings(level_error_log),
         "Where errors are written, and which.",

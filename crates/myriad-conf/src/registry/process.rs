@@ -16,6 +16,7 @@ const BLOCK: Arity = block(0, 0);
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("events", MAIN, BLOCK, Set::Block(Block::Events), "Holds what concerns connections."),
     Directive::new("http", MAIN, BLOCK, Set::Block(Block::Http), "Holds the HTTP servers."),
+    Directive::new("stream", MAIN, BLOCK, Set::Block(Block::Stream), "Holds the servers of TCP and UDP."),
     Directive::new("user", MAIN, between(1, 2), Set::Main(user), "User and group of the workers."),
     Directive::new("pid", MAIN, ONE, set!(Main.text => pid), "File that holds the process's number.")
         .default("logs/nginx.pid"),
@@ -192,7 +193,7 @@ fn error_log(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// `error_log` inside `http`.
+/// `error_log` inside `http` or `stream`.
 pub(super) fn level_error_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     args.start(&mut settings.log.error);
     settings.log.error.push(read_error_log(args)?);

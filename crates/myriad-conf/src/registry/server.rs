@@ -1,19 +1,36 @@
 //! `server`, `listen`, `server_name`, `location`, `limit_except`.
 
-use super::{Arguments, Block, Contexts, Directive, Done, Set, at_least, block, listen::listen};
+use super::{
+    Arguments, Block, Contexts, Directive, Done, Set, at_least, block,
+    listen::{listen, stream_listen},
+};
 use crate::{diagnostic::Diagnostic, model::ServerConf, model::ServerName, text::Text};
 
 const SERVER: Contexts = Contexts::SERVER;
 
 pub(super) static ROWS: &[Directive] = &[
-    Directive::new("server", Contexts::HTTP, block(0, 0), Set::Block(Block::Server), "A virtual server.")
-        .repeats(),
+    Directive::new(
+        "server",
+        Contexts::HTTP.or(Contexts::STREAM),
+        block(0, 0),
+        Set::Block(Block::Server),
+        "A virtual server.",
+    )
+    .repeats(),
     Directive::new("listen", SERVER, at_least(1), Set::Server(listen), "An address to listen on.")
         .computed("`*:80`, or `*:8000` where that may not be bound")
         .repeats(),
     Directive::new(
+        "listen",
+        Contexts::STREAM_SERVER,
+        at_least(1),
+        Set::Server(stream_listen),
+        "An address of TCP or UDP to listen on.",
+    )
+    .repeats(),
+    Directive::new(
         "server_name",
-        SERVER,
+        SERVER.or(Contexts::STREAM_SERVER),
         at_least(1),
         Set::Server(server_name),
         "The names of a virtual server.",

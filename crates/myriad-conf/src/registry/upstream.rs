@@ -13,11 +13,13 @@ use crate::{
 };
 
 const UPSTREAM: Contexts = Contexts::UPSTREAM;
+/// Groups for HTTP and for streams.
+const EITHER: Contexts = UPSTREAM.or(Contexts::STREAM_UPSTREAM);
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "upstream",
-        Contexts::HTTP,
+        Contexts::HTTP.or(Contexts::STREAM),
         block(1, 1),
         Set::Block(Block::Upstream),
         "A group of origin servers.",
@@ -25,6 +27,14 @@ pub(super) static ROWS: &[Directive] = &[
     .repeats(),
     Directive::new("server", UPSTREAM, at_least(1), Set::Upstream(server), "A server of the group.")
         .repeats(),
+    Directive::new(
+        "server",
+        Contexts::STREAM_UPSTREAM,
+        at_least(1),
+        Set::Upstream(stream_server),
+        "A server of the group, with its port.",
+    )
+    .repeats(),
     Directive::new(
         "ip_hash",
         UPSTREAM,
@@ -36,17 +46,17 @@ pub(super) static ROWS: &[Directive] = &[
     .repeats(),
     Directive::new(
         "least_conn",
-        UPSTREAM,
+        EITHER,
         exactly(0),
         Set::Upstream(least_conn),
         "The server with least to do.",
     )
     .group("balancing")
     .repeats(),
-    Directive::new("hash", UPSTREAM, between(1, 2), Set::Upstream(hash), "The same key, the same server.")
+    Directive::new("hash", EITHER, between(1, 2), Set::Upstream(hash), "The same key, the same server.")
         .group("balancing")
         .repeats(),
-    Directive::new("random", UPSTREAM, between(0, 2), Set::Upstream(random), "A server by chance.")
+    Directive::new("random", EITHER, between(0, 2), Set::Upstream(random), "A server by chance.")
         .group("balancing")
         .repeats(),
     Directive::new(
@@ -83,15 +93,15 @@ pub(super) static ROWS: &[Directive] = &[
     .default("1h"),
     Directive::new(
         "zone",
-        UPSTREAM,
+        EITHER,
         between(1, 2),
         Set::Nothing,
         "Shares the group's state between workers.",
     )
     .no_effect("the state of a group is shared by all workers anyway"),
-    Directive::new("resolver", UPSTREAM, at_least(1), Set::Nothing, "Name servers for the group.")
+    Directive::new("resolver", EITHER, at_least(1), Set::Nothing, "Name servers for the group.")
         .refused(NOT_YET),
-    Directive::new("resolver_timeout", UPSTREAM, ONE, Set::Nothing, "Time to resolve a name.")
+    Directive::new("resolver_timeout", EITHER, ONE, Set::Nothing, "Time to resolve a name.")
         .refused(NOT_YET),
     Directive::new("sticky", UPSTREAM, at_least(2), Set::Nothing, "The same visitor, the same server.")
         .refused(NOT_YET),
@@ -149,6 +159,17 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     }
     upstream.servers.push(server);
     Ok(())
+}
+
+/// A server of a group for streams: no protocol gives it a port.
+fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    let word = String::from_utf8_lossy(args.bytes(0));
+    let lacks_port = !word.starts_with("unix:") && split_port(&word).is_some_and(|(_, port)| port.is_none());
+    if lacks_port {
+        let message = format!("no port in upstream \"{word}\"");
+        return Err(args.error(0, message).help("write the port behind the address: ADDRESS:PORT"));
+    }
+    server(upstream, args)
 }
 
 fn unknown_parameter(args: &Arguments<'_>, index: usize) -> Diagnostic {

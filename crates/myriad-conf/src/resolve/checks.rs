@@ -14,7 +14,7 @@ use crate::{
 
 impl Builder<'_> {
     /// Names that directives use must be defined somewhere.
-    pub(super) fn check_uses(&mut self, http: &HttpConf) {
+    pub(super) fn check_uses(&mut self, http: &HttpConf, block: &str) {
         for Use { name: used, of } in std::mem::take(&mut self.uses) {
             let (name, defined) = (used.lossy(), (of.defined)(http));
             if defined.contains(&&*name) {
@@ -23,7 +23,7 @@ impl Builder<'_> {
             let message = format!("unknown {} \"{name}\"", of.kind);
             let help = match nearest(&name, defined.iter().copied()) {
                 Some(near) => format!("did you mean \"{near}\"?"),
-                None => format!("define it in http: {}", (of.example)(&name)),
+                None => format!("define it in {block}: {}", (of.example)(&name)),
             };
             self.findings.push(Diagnostic::error(used.span, message).undefined(&*name).help(help));
         }
@@ -202,17 +202,18 @@ fn has_socket_options(listen: &ListenConf) -> bool {
 
 /// An address and how it is spoken to: TCP and UDP ports are two, even of one number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Endpoint<'a> {
+pub(super) struct Endpoint<'a> {
     address: &'a ListenAddress,
     quic: bool,
+    udp: bool,
 }
 
 impl<'a> Endpoint<'a> {
-    fn of(listen: &'a ListenConf) -> Self {
-        Self { address: &listen.address, quic: listen.quic }
+    pub(super) fn of(listen: &'a ListenConf) -> Self {
+        Self { address: &listen.address, quic: listen.quic, udp: listen.udp }
     }
 
-    fn show(self) -> String {
+    pub(super) fn show(self) -> String {
         match self.address {
             ListenAddress::Ip(address) => address.to_string(),
             ListenAddress::Host(host, port) => format!("{host}:{port}"),

@@ -31,7 +31,7 @@ impl Builder<'_> {
                     http.acme_issuers.extend(issuer);
                 }
                 Set::Block(Block::Upstream) => {
-                    let upstream = self.upstream(node, &http);
+                    let upstream = self.upstream(node, &http, Contexts::UPSTREAM);
                     http.upstreams.extend(upstream);
                 }
                 _ => {
@@ -81,10 +81,16 @@ impl Builder<'_> {
         server
     }
 
-    fn upstream(&mut self, node: &Node, http: &HttpConf) -> Option<UpstreamConf> {
+    /// A group; `http` is the block that it stands in.
+    pub(super) fn upstream(
+        &mut self,
+        node: &Node,
+        http: &HttpConf,
+        context: Contexts,
+    ) -> Option<UpstreamConf> {
         let name = String::from_utf8_lossy(&node.args[0].text).into_owned();
         let mut upstream = UpstreamConf::bare(self.registry, name.clone(), node.span);
-        let mut level = OpenLevel::new(Contexts::UPSTREAM);
+        let mut level = OpenLevel::new(context);
         let errors = self.findings.len();
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };

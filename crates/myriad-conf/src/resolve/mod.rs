@@ -13,6 +13,7 @@ mod http;
 mod level;
 mod location;
 mod lost;
+mod stream;
 mod survey;
 
 use crate::{
@@ -39,15 +40,18 @@ pub fn build(parsed: &Parsed, registry: &Registry) -> Result<Model, Vec<Diagnost
 /// As [`build`], for a caller that goes on with what could be understood.
 pub fn survey(parsed: &Parsed, registry: &Registry) -> Survey {
     let mut builder = Builder { parsed, registry, findings: parsed.errors.clone(), uses: Vec::new() };
-    let (main, mut http) = builder.main(&parsed.nodes);
+    let (main, mut http, stream) = builder.main(&parsed.nodes);
     if let Some(http) = &mut http {
         builder.check_acme(http);
-        builder.check_uses(http);
+        builder.check_uses(http, "http");
         builder.check_servers(http);
         builder.check_zones(http);
         for examine in registry.http_examinations() {
             examine(http, &mut builder.findings);
         }
+    }
+    if let Some(stream) = &stream {
+        builder.check_stream(stream, http.as_ref());
     }
     let mut findings = builder.findings;
     let lost = Lost::by(parsed, &findings);
@@ -56,13 +60,13 @@ pub fn survey(parsed: &Parsed, registry: &Registry) -> Survey {
     findings.extend(own.into_iter().filter(|finding| !lost.explains(finding)));
     findings.sort_by_key(|finding| finding.span);
     let uncounted = bound(&mut findings, MAX_FINDINGS);
-    Survey { model: Model { main, http, warnings: Vec::new() }, findings, lost, uncounted }
+    Survey { model: Model { main, http, stream, warnings: Vec::new() }, findings, lost, uncounted }
 }
 
 impl Builder<'_> {
-    fn main(&mut self, nodes: &[Node]) -> (MainConf, Option<HttpConf>) {
+    fn main(&mut self, nodes: &[Node]) -> (MainConf, Option<HttpConf>, Option<HttpConf>) {
         let mut main = base::main_conf(self.registry);
-        let mut http = None;
+        let (mut http, mut stream) = (None, None);
         let mut level = OpenLevel::new(Contexts::MAIN);
         for node in nodes {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
@@ -73,10 +77,11 @@ impl Builder<'_> {
                 }
                 Set::Block(Block::Events) => self.events(node, &mut main),
                 Set::Block(Block::Http) => http = Some(self.http(node)),
+                Set::Block(Block::Stream) => stream = Some(self.stream(node)),
                 _ => {}
             }
         }
-        (main, http)
+        (main, http, stream)
     }
 
     fn events(&mut self, node: &Node, main: &mut MainConf) {

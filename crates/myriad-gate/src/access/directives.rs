@@ -5,7 +5,7 @@ use myriad_conf::settings::Settings;
 
 use super::settings::{AccessRule, AccessSettings, Satisfy};
 
-const WHERE: Contexts = Contexts::HSL.or(Contexts::LIMIT_EXCEPT);
+const WHERE: Contexts = Contexts::HSL.or(Contexts::LIMIT_EXCEPT).or(Contexts::STREAM_LEVELS);
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(

@@ -7,7 +7,7 @@ mod settings;
 
 pub(super) use check::check;
 use myriad_exchange::feature::Feature;
-pub(super) use settings::{AccessSettings, Satisfy};
+pub use settings::{AccessRule, AccessSettings, Satisfy};
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature = Feature::new("access", directives::ROWS).examining_locations(examine::examine);

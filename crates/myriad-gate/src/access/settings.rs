@@ -4,7 +4,7 @@ use myriad_conf::settings::Network;
 
 /// One `allow` or `deny`; the first that covers the client decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AccessRule {
+pub struct AccessRule {
     /// `allow` rather than `deny`.
     pub allow: bool,
     /// The addresses that it covers.
@@ -13,7 +13,7 @@ pub(crate) struct AccessRule {
 
 /// `satisfy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Satisfy {
+pub enum Satisfy {
     /// Every kind of access rule must agree.
     #[default]
     All,
@@ -23,7 +23,7 @@ pub(crate) enum Satisfy {
 
 /// `allow`, `deny` and `satisfy` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct AccessSettings {
+pub struct AccessSettings {
     /// `allow` and `deny` in source order.
     pub rules: Vec<AccessRule>,
     /// `satisfy`.

@@ -23,7 +23,7 @@ static ZONES: Names = Names {
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "limit_conn_zone",
-        Contexts::HTTP,
+        Contexts::HTTP.or(Contexts::STREAM),
         TWO,
         Set::Settings(connection_zone),
         "A table of visitors and what each has under way.",
@@ -31,7 +31,7 @@ pub(super) static ROWS: &[Directive] = &[
     .repeats(),
     Directive::new(
         "limit_conn",
-        HSL,
+        HSL.or(Contexts::STREAM_LEVELS),
         TWO,
         Set::Settings(connection_limit),
         "Refuses who has too many requests under way.",
@@ -47,7 +47,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("503"),
     Directive::new(
         "limit_conn_log_level",
-        HSL,
+        HSL.or(Contexts::STREAM_LEVELS),
         ONE,
         Set::Settings(|s, a| level(&mut s.feature_mut::<ConnectionLimitSettings>().answer.level, a)),
         "How refused requests are logged.",
@@ -55,7 +55,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("error"),
     Directive::new(
         "limit_conn_dry_run",
-        HSL,
+        HSL.or(Contexts::STREAM_LEVELS),
         FLAG,
         set!(Feature<ConnectionLimitSettings>.flag => answer.dry_run),
         "Counts and logs, but lets everybody in.",

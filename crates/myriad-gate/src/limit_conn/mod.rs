@@ -9,7 +9,8 @@ mod variables;
 
 pub(super) use compile::{Zones, check};
 use myriad_exchange::feature::Feature;
-pub(super) use table::ConnectionTable;
+pub use settings::{ConnectionLimit, ConnectionLimitSettings};
+pub use table::{ConnectionTable, Held};
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature = Feature::new("limits", directives::ROWS).with_variables(variables::VARIABLES);

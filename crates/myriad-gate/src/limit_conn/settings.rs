@@ -6,7 +6,7 @@ use crate::limit_answer::LimitAnswer;
 
 /// One `limit_conn`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ConnectionLimit {
+pub struct ConnectionLimit {
     /// Name of the zone.
     pub zone: String,
     /// At most this many at once.
@@ -17,7 +17,7 @@ pub(super) struct ConnectionLimit {
 
 /// `limit_conn*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ConnectionLimitSettings {
+pub struct ConnectionLimitSettings {
     /// `limit_conn`, in source order.
     pub limits: Vec<ConnectionLimit>,
     /// How a request of a visitor who has too many under way is answered.

@@ -11,12 +11,12 @@ use crate::limit_zone::{Table, weight};
 const OVERHEAD: usize = 36;
 
 /// A zone of `limit_conn`, shared by all workers.
-pub(crate) struct ConnectionTable {
+pub struct ConnectionTable {
     counts: Mutex<Lru<Box<[u8]>, u16>>,
 }
 
 /// A request under way, counted until this is dropped.
-pub(super) struct Held {
+pub struct Held {
     table: Arc<ConnectionTable>,
     key: Box<[u8]>,
 }
@@ -34,7 +34,7 @@ impl Table for ConnectionTable {
 
 impl ConnectionTable {
     /// Counts one more for a key, at most so many. None where there are as many, or no room to count another visitor.
-    pub(super) fn hold(self: &Arc<Self>, key: &[u8], most: u16) -> Option<Held> {
+    pub fn hold(self: &Arc<Self>, key: &[u8], most: u16) -> Option<Held> {
         let mut counts = self.counts.lock();
         match counts.get_mut(key) {
             Some(count) if *count >= most => return None,

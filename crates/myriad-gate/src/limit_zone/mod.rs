@@ -7,4 +7,5 @@ mod table;
 pub(crate) use examine::examine;
 pub use settings::{LimitKind, LimitZoneConf, limit_zones};
 pub(crate) use settings::{add_zone, name_and_size};
-pub(crate) use table::{LimitZone, Table, Tables, weight};
+pub(crate) use table::weight;
+pub use table::{LimitZone, Table, Tables};

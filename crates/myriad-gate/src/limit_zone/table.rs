@@ -13,7 +13,7 @@ use super::settings::LimitZoneConf;
 use myriad_exchange::exchange::Exchange;
 
 /// A zone, compiled.
-pub(crate) struct LimitZone<T> {
+pub struct LimitZone<T> {
     /// Its name.
     pub name: Box<str>,
     /// What visitors are told apart by.
@@ -46,7 +46,7 @@ impl<T> LimitZone<T> {
 }
 
 /// What a zone knows of visitors.
-pub(crate) trait Table {
+pub trait Table {
     /// An empty table of at most so many bytes.
     fn new(bytes: u64) -> Self;
 
@@ -61,7 +61,7 @@ pub(crate) fn weight(key: &[u8], overhead: usize) -> u32 {
 
 /// Tables that outlive a reload, by the name of their zone. Each with the text of its key: what was counted by one key means
 /// nothing to another.
-pub(crate) struct Tables<T>(HashMap<String, (Vec<u8>, Arc<T>)>);
+pub struct Tables<T>(HashMap<String, (Vec<u8>, Arc<T>)>);
 
 impl<T> Default for Tables<T> {
     fn default() -> Self {
@@ -71,7 +71,7 @@ impl<T> Default for Tables<T> {
 
 impl<T: Table> Tables<T> {
     /// The zone of a configuration, with the table that it had before, or a new one.
-    pub(crate) fn zone(&mut self, conf: &LimitZoneConf, key: Template) -> Arc<LimitZone<T>> {
+    pub fn zone(&mut self, conf: &LimitZoneConf, key: Template) -> Arc<LimitZone<T>> {
         Arc::new(LimitZone { name: conf.name.as_str().into(), key, table: self.table(conf) })
     }
 
@@ -88,7 +88,7 @@ impl<T: Table> Tables<T> {
     }
 
     /// The configuration with these zones runs: tables take its sizes, those of zones that are gone go.
-    pub(crate) fn settle(&mut self, zones: &[LimitZoneConf]) {
+    pub fn settle(&mut self, zones: &[LimitZoneConf]) {
         self.0.retain(|name, (_, table)| {
             let zone = zones.iter().find(|zone| zone.name == *name);
             zone.inspect(|zone| table.resize(zone.size)).is_some()

@@ -8,6 +8,7 @@ mod v2;
 
 pub use header::{BrokenHeader, LONGEST, Preface, ProxyHeader};
 pub use tlv::Tlv;
+pub use v1::version_1;
 
 /// Reads the header at the start of a connection.
 pub fn parse(bytes: &[u8]) -> Result<Preface, BrokenHeader> {

@@ -171,3 +171,16 @@ fn no_bytes_make_trouble() {
         }
     }
 }
+
+#[test]
+fn line_of_version_1_that_is_written_is_read() {
+    for (source, destination) in
+        [("192.0.2.1:123", "192.0.2.2:5678"), ("[2001:db8::1]:123", "[2001:db8::2]:5678")]
+    {
+        let line = version_1(Some((source.parse().unwrap(), destination.parse().unwrap())));
+        assert_eq!(addresses(&line), (source.to_owned(), destination.to_owned()));
+    }
+    let mixed = version_1(Some(("192.0.2.1:1".parse().unwrap(), "[2001:db8::2]:2".parse().unwrap())));
+    assert_eq!(mixed, b"PROXY TCP6 ::ffff:192.0.2.1 2001:db8::2 1 2\r\n");
+    assert_eq!(version_1(None), b"PROXY UNKNOWN\r\n");
+}

@@ -10,7 +10,8 @@ const LONGEST: usize = 107;
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Preface, BrokenHeader> {
     let Some(end) = bytes.iter().take(LONGEST).position(|byte| *byte == b'\n') else {
-        return if bytes.len() < LONGEST { Ok(Preface::Partial) } else { Err(BrokenHeader) };
+        let goes_on = bytes.len() < LONGEST && may_become_a_header(bytes);
+        return if goes_on { Ok(Preface::Partial) } else { Err(BrokenHeader) };
     };
     let line = bytes[SIGNATURE.len().min(end)..end].strip_suffix(b"\r").ok_or(BrokenHeader)?;
     let length = end + 1;
@@ -40,4 +41,32 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Preface, BrokenHeader> {
 
 fn port(word: &str) -> Option<u16> {
     word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok())?
+}
+
+/// Whether the first bytes of a line are those of one that tells of a family.
+fn may_become_a_header(bytes: &[u8]) -> bool {
+    let told = bytes.get(SIGNATURE.len()..).unwrap_or_default();
+    [&b"TCP4 "[..], b"TCP6 ", b"UNKNOWN"].iter().any(|family| {
+        let length = told.len().min(family.len());
+        told[..length] == family[..length]
+    })
+}
+
+/// The line that tells of a client and the address that it connected to; without them nothing is told.
+pub fn version_1(ends: Option<(SocketAddr, SocketAddr)>) -> Vec<u8> {
+    let Some((source, destination)) = ends else { return b"PROXY UNKNOWN\r\n".to_vec() };
+    let (from, to) = (source.ip().to_canonical(), destination.ip().to_canonical());
+    // Both are written as the family of the line says.
+    let (family, from, to) = match (from, to) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => ("TCP4", from.to_string(), to.to_string()),
+        (from, to) => ("TCP6", six(from).to_string(), six(to).to_string()),
+    };
+    format!("PROXY {family} {from} {to} {} {}\r\n", source.port(), destination.port()).into_bytes()
+}
+
+fn six(ip: IpAddr) -> std::net::Ipv6Addr {
+    match ip {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+        IpAddr::V6(ip) => ip,
+    }
 }

@@ -18,6 +18,7 @@ mod tunnel;
 
 use std::rc::Rc;
 
+pub(crate) use tunnel::end as tunnel_end;
 pub use tunnel::end_tunnels;
 
 use crate::connection::Connection;
@@ -31,7 +32,7 @@ use read::Read;
 /// Takes a client of a TLS port in. Returns whether there is anybody to serve.
 async fn greet<S: Service>(service: &S, connection: &Connection) -> bool {
     // Boxed: an idle connection does not carry the room for it.
-    match Box::pin(tls::accept(service, connection)).await {
+    match Box::pin(tls::accept(&tls::OfService(service), connection)).await {
         Greeting::Secure => true,
         Greeting::Plain => {
             connection.plain_to_tls.set(true);

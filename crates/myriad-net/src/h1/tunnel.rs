@@ -32,7 +32,7 @@ pub fn end_tunnels(after_ms: u64) {
 }
 
 /// A deadline that [`end_tunnels`] sets.
-fn end() -> Rc<Deadline> {
+pub(crate) fn end() -> Rc<Deadline> {
     let end = Rc::new(Deadline::new());
     ENDS.with_borrow_mut(|ends| {
         // Now and then, so that ten thousand tunnels are not walked for each new one.

@@ -1,4 +1,4 @@
-//! The handshake: the client says which server it wants, the service says how that server speaks TLS.
+//! The handshake: the client says which server it wants, the greeter says how that server speaks TLS.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -10,11 +10,11 @@ use myriad_http::proxy_protocol::{self, Preface};
 use rustls::server::{Accepted, Acceptor};
 use rustls::{ServerConfig, ServerConnection};
 
+use super::greeter::Greeter;
 use super::half_open::HalfOpen;
 use super::session::Wire;
 use super::{Offer, Session, TlsFacts, hearing};
 use crate::connection::Connection;
-use crate::service::Service;
 
 /// The first byte of a TLS record that holds a handshake (RFC 8446 section 5.1).
 const HANDSHAKE_RECORD: u8 = 22;
@@ -58,12 +58,12 @@ impl From<rustls::Error> for Greeting {
     }
 }
 
-/// Takes a client through the handshake, within `client_header_timeout`.
-pub(crate) async fn accept<S: Service>(service: &S, connection: &Connection) -> Greeting {
-    connection.deadline.set(service.limits(connection).header_timeout_ms);
-    let announced = service.expects_proxy_header(connection);
+/// Takes a client through the handshake, within the time that the greeter gives it.
+pub(crate) async fn accept<G: Greeter>(greeter: &G, connection: &Connection) -> Greeting {
+    connection.deadline.set(greeter.timeout_ms(connection));
+    let announced = greeter.expects_proxy_header(connection);
     let mut state = if announced { Handshake::Announced } else { Handshake::First };
-    poll_fn(|cx| match state.poll(service, connection, cx) {
+    poll_fn(|cx| match state.poll(greeter, connection, cx) {
         Poll::Pending => connection.deadline.poll_expired(cx).map(|()| Greeting::Failed(None)),
         ready @ Poll::Ready(_) => ready,
     })
@@ -82,9 +82,9 @@ enum Handshake {
 }
 
 impl Handshake {
-    fn poll<S: Service>(
+    fn poll<G: Greeter>(
         &mut self,
-        service: &S,
+        greeter: &G,
         connection: &Connection,
         cx: &mut Context<'_>,
     ) -> Poll<Greeting> {
@@ -92,7 +92,7 @@ impl Handshake {
             match self {
                 Self::Announced => {
                     if !ready!(poll_header(connection, cx)) {
-                        service.proxy_header_failed(connection);
+                        greeter.proxy_header_failed(connection);
                         return Poll::Ready(Greeting::Failed(None));
                     }
                     *self = Self::First;
@@ -115,7 +115,7 @@ impl Handshake {
                     let Self::Hello(_, counted) = std::mem::replace(self, Self::First) else {
                         return Poll::Ready(Greeting::Failed(None));
                     };
-                    match choose(service, connection, accepted) {
+                    match choose(greeter, connection, accepted) {
                         Ok((session, offer)) => {
                             *self = Self::Keys { session: Box::new(session), offer, counted };
                         }
@@ -149,7 +149,7 @@ fn bid_farewell(mut session: Box<ServerConnection>, connection: &Connection) {
 }
 
 /// Reads a PROXY protocol header and not a byte more. Returns whether there was one.
-fn poll_header(connection: &Connection, cx: &mut Context<'_>) -> Poll<bool> {
+pub(crate) fn poll_header(connection: &Connection, cx: &mut Context<'_>) -> Poll<bool> {
     let mut buffer = [0; LONGEST_HEADER];
     let judge = |bytes: &[u8]| match proxy_protocol::parse(bytes) {
         Ok(Preface::Complete(length, header)) => Some((length, Ok(header))),
@@ -196,20 +196,20 @@ fn poll_hello(
     }
 }
 
-/// Asks the service how the server speaks that the client wants.
-fn choose<S: Service>(
-    service: &S,
+/// Asks how the server speaks that the client wants.
+fn choose<G: Greeter>(
+    greeter: &G,
     connection: &Connection,
     accepted: Accepted,
 ) -> Result<(ServerConnection, Option<Box<Offer>>), Greeting> {
-    let Some(config): Option<Arc<ServerConfig>> = service.tls(connection, &accepted.client_hello()) else {
+    let Some(config): Option<Arc<ServerConfig>> = greeter.tls(connection, &accepted.client_hello()) else {
         // RFC 6066 section 3: a server that the client did not mean says so.
         let unrecognized_name = [21, 3, 3, 0, 2, 2, 112];
         let _ = io::Write::write(&mut &connection.socket, &unrecognized_name);
         return Err(Greeting::Failed(None));
     };
     connection.sizes_records.set(config.max_fragment_size.is_none());
-    let mut offer = service.keeps_offers().then(|| Box::new(Offer::of(&accepted, &config)));
+    let mut offer = greeter.keeps_offers().then(|| Box::new(Offer::of(&accepted, &config)));
     let begun = accepted.into_connection(Arc::clone(&config));
     let mut session = begun.map_err(|(error, mut alert)| {
         let _ = alert.write_all(&mut &connection.socket);

@@ -4,6 +4,7 @@
 //! record buffers beyond the few kilobytes that rustls keeps.
 
 mod facts;
+mod greeter;
 mod half_open;
 mod handshake;
 pub mod names;
@@ -15,7 +16,9 @@ mod signed;
 mod tests;
 
 pub use facts::{Judged, Judgement, Offer, Readings, TlsFacts};
-pub(crate) use handshake::{Greeting, accept};
+pub use greeter::Greeter;
+pub(crate) use greeter::OfService;
+pub(crate) use handshake::{Greeting, accept, poll_header};
 pub(crate) use session::Session;
 pub use signed::client_has_signed;
 pub(crate) use signed::hearing;

@@ -19,6 +19,7 @@ mod scripts;
 mod server;
 mod shared_fetch;
 mod shortcut;
+mod stream;
 mod timeouts;
 mod tls;
 mod unused;
@@ -41,8 +42,7 @@ use myriad_exchange::runtime::{
 };
 use myriad_gate::{self as gates, Gates};
 use myriad_page::PageZone;
-
-pub use server::address_name;
+use myriad_stream::StreamRuntime;
 
 /// What outlives a reload, by name.
 #[derive(Default)]
@@ -55,6 +55,8 @@ pub(crate) struct Kept {
     pub gate: gates::Kept,
     /// Sessions of TLS.
     pub tls: myriad_tls::Kept,
+    /// What `stream` goes on with.
+    pub stream: myriad_stream::Kept,
     /// Certificates that renew themselves.
     pub acme: myriad_tls::Orders,
 }
@@ -75,13 +77,26 @@ pub(crate) struct Surroundings<'a> {
     pub kept: &'a mut Kept,
 }
 
+impl Surroundings<'_> {
+    /// What the `stream` block is compiled with.
+    fn of_stream(&mut self) -> myriad_stream::Surroundings<'_> {
+        myriad_stream::Surroundings {
+            prefix: self.prefix,
+            listeners: self.listeners,
+            logs: self.logs,
+            kept: &mut self.kept.stream,
+            resolver: stream::RESOLVER,
+        }
+    }
+}
+
 /// Compiles what the model left as text, to find its errors, and throws the result away.
 ///
 /// `folder` is that of the main configuration file, `tls_files` what [`myriad_tls::tls_files`] asks for.
 pub fn check(model: &Model, folder: &Path, tls_files: &TlsFiles) -> Result<(), Vec<Diagnostic>> {
     let mut kept = Kept::default();
     let logs = Logs::nowhere();
-    let surroundings = Surroundings {
+    let mut surroundings = Surroundings {
         prefix: Path::new("/"),
         folder,
         tls_files,
@@ -89,10 +104,36 @@ pub fn check(model: &Model, folder: &Path, tls_files: &TlsFiles) -> Result<(), V
         logs: &logs,
         kept: &mut kept,
     };
-    compile_and(model, surroundings, unused::unused).map(drop)
+    let stream = stream::stream(model, surroundings.of_stream());
+    let http = compile_and(model, surroundings, unused::unused);
+    both(http, stream).map(drop)
 }
 
+/// What speaks HTTP, and the `stream` block where there is one.
+pub(crate) type Compiled = (Arc<Runtime>, Option<Arc<StreamRuntime>>);
+
 /// Compiles a model.
+pub(crate) fn compile_all(
+    model: &Model,
+    mut surroundings: Surroundings<'_>,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    let stream = stream::stream(model, surroundings.of_stream());
+    let http = compile_and(model, surroundings, |_| {});
+    both(http, stream).map(|(http, stream)| (Arc::new(http), stream))
+}
+
+/// Both, or the errors of both.
+fn both<A, B>(
+    one: Result<A, Vec<Diagnostic>>,
+    other: Result<B, Vec<Diagnostic>>,
+) -> Result<(A, B), Vec<Diagnostic>> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => Ok((one, other)),
+        (one, other) => Err([one.err(), other.err()].into_iter().flatten().flatten().collect()),
+    }
+}
+
+/// Compiles what of a model speaks HTTP.
 pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<Runtime, Vec<Diagnostic>> {
     compile_and(model, surroundings, |_| {})
 }

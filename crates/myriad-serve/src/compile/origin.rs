@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_conf::model::{Balance, UpstreamAddress, UpstreamConf};
+use myriad_conf::model::Balance;
 use myriad_conf::settings::{Buffers, OriginBufferingSettings, OriginSettings, Protocol, Settings};
 use myriad_conf::{Diagnostic, Text};
 use myriad_script::Template;
@@ -71,7 +71,7 @@ impl Compile<'_> {
     pub(super) fn upstreams(&mut self) {
         for upstream in &self.http.upstreams {
             let key = self.apart(|compile| upstream.hash_key.as_ref().map(|key| compile.template(key)));
-            let config = self.upstream(upstream);
+            let config = GroupConfig::of(upstream, HTTP_IDLE, &mut self.errors);
             self.add_group(config, key);
         }
     }
@@ -102,51 +102,6 @@ impl Compile<'_> {
             balance: Balance::default(),
             keepalive: KeepAlive { connections: 2, http: HTTP_IDLE, ..KeepAlive::default() },
             queue: None,
-        }
-    }
-
-    fn upstream(&mut self, upstream: &UpstreamConf) -> GroupConfig {
-        let mut peers = Vec::new();
-        for server in &upstream.servers {
-            let addresses = match &server.address {
-                UpstreamAddress::Ip(address) => vec![Address::Tcp(*address)],
-                UpstreamAddress::Unix(path) => {
-                    vec![Address::Unix(myriad_files::as_path(path).to_owned())]
-                }
-                UpstreamAddress::Host(host, port) => {
-                    match Address::resolve(&format!("{host}:{port}"), None) {
-                        Ok(addresses) => addresses,
-                        Err(error) => {
-                            self.errors.push(Diagnostic::error(server.name.span, error.to_string()));
-                            Vec::new()
-                        }
-                    }
-                }
-            };
-            peers.extend(addresses.into_iter().map(|address| PeerConfig {
-                address,
-                name: server.name.lossy().into_owned(),
-                weight: server.weight,
-                max_fails: server.max_fails,
-                fail_timeout_ms: server.fail_timeout,
-                backup: server.backup,
-                down: server.down,
-                max_conns: server.max_conns,
-            }));
-        }
-        GroupConfig {
-            name: upstream.name.clone(),
-            peers,
-            balance: upstream.balance,
-            keepalive: KeepAlive {
-                connections: upstream.keepalive.unwrap_or(0) as usize,
-                http: upstream.keepalive.map_or(HTTP_IDLE, |most| most as usize),
-                requests: u32::try_from(upstream.keepalive_requests).unwrap_or(u32::MAX),
-                time_ms: upstream.keepalive_time,
-                timeout_ms: upstream.keepalive_timeout,
-                ..KeepAlive::default()
-            },
-            queue: upstream.queue,
         }
     }
 }

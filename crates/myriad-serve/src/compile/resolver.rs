@@ -11,7 +11,7 @@ use myriad_exchange::runtime::ResolverPlace;
 impl Compile<'_> {
     /// The resolver of a place; places with the same one share what it knows.
     pub(super) fn resolver(&mut self, settings: &Settings) -> Option<ResolverPlace> {
-        let config = config(settings, self)?;
+        let config = config(settings, &mut self.errors)?;
         let known = self.resolvers.iter().position(|known| **known == config);
         let index = known.unwrap_or_else(|| {
             self.resolvers.push(Arc::new(config));

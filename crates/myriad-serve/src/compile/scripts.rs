@@ -1,8 +1,6 @@
 //! Names first, then what they mean: maps, geos, splits, log formats.
 
-use myriad_conf::model::{
-    GeoConf, LocationConf, MapConf, MapKey, Matcher, RewriteStep, ServerName, SplitClientsConf,
-};
+use myriad_conf::model::{LocationConf, Matcher, RewriteStep, ServerName};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Span, Text};
 use myriad_log::Format;
@@ -24,7 +22,7 @@ impl Compile<'_> {
     /// Declares every name that the configuration makes, so that order does not matter.
     pub(super) fn declare(&mut self, tables: &[TableVariable]) {
         for map in &self.http.maps {
-            let (lines, spans) = map_lines(map);
+            let (lines, spans) = map.lines();
             let declared = self.scripts.declare_map(&map.variable.lossy(), &lines);
             self.report(map.span, &spans, declared);
         }
@@ -85,19 +83,19 @@ impl Compile<'_> {
 
     fn define_lazies(&mut self) {
         for map in &self.http.maps {
-            let (lines, spans) = map_lines(map);
+            let (lines, spans) = map.lines();
             let source = map.source.lossy();
             let defined = self.scripts.define_map(&map.variable.lossy(), &source, &lines);
             self.report(map.span, &spans, defined);
         }
         for geo in &self.http.geos {
-            let lines = geo_lines(geo);
+            let lines = geo.lines();
             let source = geo.source.as_ref().map(|source| format!("${}", source.lossy()));
             let defined = self.scripts.define_geo(&geo.variable.lossy(), source.as_deref(), &lines);
             self.report(geo.span, &[], defined);
         }
         for split in &self.http.split_clients {
-            let lines = split_lines(split);
+            let lines = split.lines();
             let defined =
                 self.scripts.define_split_clients(&split.variable.lossy(), &split.source.lossy(), &lines);
             let spans: Vec<Span> = split.shares.iter().map(|share| share.value.span).collect();
@@ -131,89 +129,4 @@ impl Compile<'_> {
             self.fail(line.filter(|line| *line != Span::default()).unwrap_or(head), error);
         }
     }
-}
-
-/// The lines of a `map` as the script compiler reads them, and where they stand.
-fn map_lines(map: &MapConf) -> (Vec<Vec<String>>, Vec<Span>) {
-    let mut lines = vec![vec!["default".to_owned(), map.default.lossy().into_owned()]];
-    let mut spans = vec![map.default.span];
-    if map.hostnames {
-        lines.push(vec!["hostnames".to_owned()]);
-    }
-    if map.volatile {
-        lines.push(vec!["volatile".to_owned()]);
-    }
-    spans.resize(lines.len(), map.span);
-    for entry in &map.entries {
-        let key = match &entry.key {
-            MapKey::Exact(text) => escape_word(&text.lossy()),
-            MapKey::Regex { pattern, caseless: true } => format!("~*{}", pattern.lossy()),
-            MapKey::Regex { pattern, caseless: false } => format!("~{}", pattern.lossy()),
-            MapKey::HostSuffix(text) | MapKey::HostPrefix(text) => text.lossy().into_owned(),
-        };
-        lines.push(vec![key, entry.value.lossy().into_owned()]);
-        let (MapKey::Exact(key)
-        | MapKey::Regex { pattern: key, .. }
-        | MapKey::HostSuffix(key)
-        | MapKey::HostPrefix(key)) = &entry.key;
-        spans.push(key.span.to(entry.value.span));
-    }
-    (lines, spans)
-}
-
-/// A backslash keeps an exact value from being read as one of `map`'s own words.
-fn escape_word(text: &str) -> String {
-    let special = matches!(text, "default" | "include" | "hostnames" | "volatile");
-    if special || text.starts_with(['~', '\\']) { format!("\\{text}") } else { text.to_owned() }
-}
-
-fn geo_lines(geo: &GeoConf) -> Vec<Vec<String>> {
-    let mut lines: Vec<Vec<String>> = Vec::with_capacity(geo.entries.len() + 1);
-    let flags =
-        [(geo.ranges, "ranges"), (geo.volatile, "volatile"), (geo.proxy_recursive, "proxy_recursive")];
-    lines.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, word)| vec![word.to_owned()]));
-    lines.push(vec!["default".to_owned(), geo.default.lossy().into_owned()]);
-    lines.extend(geo.proxies.iter().map(|(ip, bits)| vec!["proxy".to_owned(), format!("{ip}/{bits}")]));
-    for entry in &geo.entries {
-        let key = if geo.ranges || entry.first != entry.last {
-            networks(entry.first, entry.last, geo.ranges)
-        } else {
-            vec![entry.first.to_string()]
-        };
-        lines.extend(key.into_iter().map(|key| match &entry.value {
-            Some(value) => vec![key, value.lossy().into_owned()],
-            None => vec!["delete".to_owned(), key],
-        }));
-    }
-    lines
-}
-
-/// A stretch of addresses as `geo` writes it: a range, or the network that it came from.
-fn networks(first: std::net::IpAddr, last: std::net::IpAddr, ranges: bool) -> Vec<String> {
-    if ranges {
-        return vec![format!("{first}-{last}")];
-    }
-    match (first, last) {
-        (std::net::IpAddr::V4(a), std::net::IpAddr::V4(b)) => {
-            vec![format!("{first}/{}", (u32::from(a) ^ u32::from(b)).leading_zeros())]
-        }
-        (std::net::IpAddr::V6(a), std::net::IpAddr::V6(b)) => {
-            vec![format!("{first}/{}", (u128::from(a) ^ u128::from(b)).leading_zeros())]
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn split_lines(split: &SplitClientsConf) -> Vec<Vec<String>> {
-    split
-        .shares
-        .iter()
-        .map(|share| {
-            let share_word = match share.share {
-                Some(hundredths) => format!("{}.{:02}%", hundredths / 100, hundredths % 100),
-                None => "*".to_owned(),
-            };
-            vec![share_word, share.value.lossy().into_owned()]
-        })
-        .collect()
 }

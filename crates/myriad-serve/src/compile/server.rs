@@ -1,10 +1,9 @@
 //! Servers, their names, their locations, and the sockets they stand behind.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use myriad_conf::Diagnostic;
-use myriad_conf::model::{ListenAddress, ListenConf, LocationConf, Matcher, ServerConf, ServerName};
+use myriad_conf::model::{LocationConf, Matcher, ServerConf, ServerName};
 use myriad_conf::settings::{ClientSettings, Handler, Settings};
 use myriad_http::h1::HeadLimits;
 use myriad_net::{Limits, StreamLimits};
@@ -107,7 +106,7 @@ impl Compile<'_> {
                 self.names(server, id as ServerId, &mut ServerNames::default());
             }
             for listen in &server.listens {
-                let Some((number, ip)) = self.socket_of(listen) else { continue };
+                let Some((number, ip)) = listen.socket_among(self.around.listeners) else { continue };
                 let id = id as ServerId;
                 let listener = listeners.entry(number).or_default();
                 listener.secure |= listen.ssl;
@@ -131,23 +130,6 @@ impl Compile<'_> {
             listener.quic_secret = server.and_then(|server| self.host_key(&server.settings.http3));
         }
         listeners
-    }
-
-    /// The number of the socket that accepts for an address. An address that shares its port with a wildcard has no
-    /// socket of its own: its servers are found by the connection's local address, which is given then.
-    fn socket_of(&self, listen: &ListenConf) -> Option<(u32, Option<IpAddr>)> {
-        let number =
-            |address: &ListenAddress| self.around.listeners.get(&socket_name(address, listen.quic)).copied();
-        if let Some(number) = number(&listen.address) {
-            return Some((number, None));
-        }
-        let ListenAddress::Ip(specific) = &listen.address else { return None };
-        let any = match specific.ip() {
-            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        };
-        let wildcard = ListenAddress::Ip(SocketAddr::new(any, specific.port()));
-        Some((number(&wildcard)?, Some(specific.ip())))
     }
 
     fn names(&mut self, server: &ServerConf, id: ServerId, names: &mut ServerNames) {
@@ -177,21 +159,6 @@ impl Compile<'_> {
                 }
             }
         }
-    }
-}
-
-/// How the socket of a `listen` is named, over reloads and between processes: `127.0.0.1:80`, `[::1]:80`,
-/// `unix:/run/site.sock`, `quic:127.0.0.1:443`.
-pub fn address_name(listen: &ListenConf) -> String {
-    socket_name(&listen.address, listen.quic)
-}
-
-fn socket_name(address: &ListenAddress, quic: bool) -> String {
-    match address {
-        ListenAddress::Ip(address) if quic => format!("quic:{address}"),
-        ListenAddress::Ip(address) => address.to_string(),
-        ListenAddress::Host(host, port) => format!("{host}:{port}"),
-        ListenAddress::Unix(path) => format!("unix:{}", String::from_utf8_lossy(path)),
     }
 }
 

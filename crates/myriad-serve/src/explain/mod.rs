@@ -19,7 +19,7 @@ use myriad_http::{RequestHead, Version};
 use myriad_log::Logs;
 use myriad_net::{Connection, RequestBody, TlsFacts};
 
-use crate::compile::{self, Kept, Surroundings, address_name};
+use crate::compile::{self, Kept, Surroundings};
 use crate::phases::{self, Decision, Phases};
 use crate::site::StartError;
 use myriad_exchange::exchange::{Answer, Exchange, Line, Sink};
@@ -68,7 +68,7 @@ pub fn explain(
     let listens = model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
     for listen in listens.filter(|listen| !listen.quic) {
         let number = listeners.len() as u32;
-        if let std::collections::hash_map::Entry::Vacant(entry) = listeners.entry(address_name(listen)) {
+        if let std::collections::hash_map::Entry::Vacant(entry) = listeners.entry(listen.socket_name()) {
             entry.insert(number);
             addresses.push((number, listen.address.clone(), listen.ssl));
         }

@@ -59,6 +59,7 @@ static FEATURES: &[Feature] = &[
     resolver::FEATURE,
     set_misc::FEATURE,
     Feature::new("slice", slice::ROWS).with_variables(slice::VARIABLES),
+    myriad_stream::FEATURE,
     Feature::new("ssi", ssi::ROWS).compiled_by(ssi::keep_most).with_variables(ssi::VARIABLES),
     Feature::new("tls", &[]).with_variables(ssl::HANDSHAKE),
     Feature::new("tls", &[]).with_variables(ssl::CERTIFICATE),

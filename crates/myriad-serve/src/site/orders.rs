@@ -8,6 +8,7 @@ use std::time::Duration;
 use myriad_net::QuicPlace;
 
 use myriad_exchange::runtime::Runtime;
+use myriad_stream::StreamRuntime;
 
 /// What a worker thread is told to do.
 pub(super) enum Order {
@@ -15,6 +16,8 @@ pub(super) enum Order {
     Run {
         /// The configuration, compiled.
         runtime: Arc<Runtime>,
+        /// Its `stream` block, if it has one.
+        streams: Option<Arc<StreamRuntime>>,
         /// The sockets that it accepts from.
         sockets: Vec<Socket>,
         /// Those for QUIC.

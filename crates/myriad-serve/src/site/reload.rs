@@ -12,6 +12,7 @@ use super::sockets::{number, run};
 use super::start_error::StartError;
 use crate::compile::{self, Surroundings};
 use myriad_exchange::runtime::Runtime;
+use myriad_stream::StreamRuntime;
 
 /// Called when the last exchange of a configuration that was replaced has ended.
 type Drained = Box<dyn FnOnce() + Send>;
@@ -37,10 +38,11 @@ impl Site {
             logs: &self.logs,
             kept: &mut inner.kept,
         };
-        let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
+        let (runtime, streams) =
+            compile::compile_all(model, surroundings).map_err(StartError::Configuration)?;
         open_zones(&runtime, &self.disks, &inherited.keeper);
         let tunnels_end = *self.shutdown_timeout.lock();
-        run(&inner.workers, &runtime, &sockets, &mut inner.quic, tunnels_end)?;
+        run(&inner.workers, (&runtime, streams.as_ref()), &sockets, &mut inner.quic, tunnels_end)?;
         inner.agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
         inner.agents.staple(&runtime.staples, &runtime.zone_log)?;
         inner.kept.tls.settle(runtime.staples.iter().map(|planned| &planned.staple));
@@ -48,6 +50,7 @@ impl Site {
         inner.kept.acme.settle(issuers.flat_map(|planned| &planned.slots));
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
         inner.kept.peers.prune();
+        inner.kept.stream.settle(model);
         inner.kept.gate.settle(model.http.as_ref().map_or(&[], myriad_gate::limit_zones));
         let next = model.main.worker_shutdown_timeout.map(Duration::from_millis);
         if let Some(after) = std::mem::replace(&mut *self.shutdown_timeout.lock(), next) {
@@ -57,18 +60,20 @@ impl Site {
             }
         }
         let previous = std::mem::replace(&mut inner.runtime, runtime);
-        watch(previous, drained);
+        let streams = std::mem::replace(&mut inner.streams, streams);
+        watch(previous, streams, drained);
         Ok(())
     }
 }
 
-/// Calls `drained` once nobody uses a replaced runtime any more.
-fn watch(runtime: Arc<Runtime>, drained: Drained) {
+/// Calls `drained` once nobody uses a replaced configuration any more.
+fn watch(runtime: Arc<Runtime>, streams: Option<Arc<StreamRuntime>>, drained: Drained) {
     std::thread::spawn(move || {
-        while Arc::strong_count(&runtime) > 1 {
+        let streams_go_on = || streams.as_ref().is_some_and(|streams| Arc::strong_count(streams) > 1);
+        while Arc::strong_count(&runtime) > 1 || streams_go_on() {
             std::thread::sleep(Duration::from_millis(10));
         }
-        drop(runtime);
+        drop((runtime, streams));
         drained();
     });
 }

@@ -13,6 +13,7 @@ use myriad_files::FileCache;
 use myriad_log::Logs;
 use myriad_policy::Command;
 use myriad_store::DiskPool;
+use myriad_stream::StreamRuntime;
 use parking_lot::Mutex;
 
 use super::inherited::Inherited;
@@ -58,6 +59,8 @@ pub(super) struct Inner {
     pub quic: Quic,
     /// The configuration, compiled.
     pub runtime: Arc<Runtime>,
+    /// Its `stream` block, if it has one.
+    pub streams: Option<Arc<StreamRuntime>>,
     /// The worker threads; none once the end was waited for.
     pub workers: Vec<WorkerThread>,
     /// What renews certificates.
@@ -82,7 +85,8 @@ impl Site {
             logs: &logs,
             kept: &mut kept,
         };
-        let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
+        let (runtime, streams) =
+            compile::compile_all(model, surroundings).map_err(StartError::Configuration)?;
         let quic = Quic::new(&inherited.quic_secret, inherited.process);
         let disks = DiskPool::start(DISK_THREADS)?;
         open_zones(&runtime, &disks, &inherited.keeper);
@@ -108,12 +112,12 @@ impl Site {
             workers.push(WorkerThread::spawn(index, shared.clone())?);
         }
         let mut quic = quic;
-        run(&workers, &runtime, &sockets, &mut quic, None)?;
+        run(&workers, (&runtime, streams.as_ref()), &sockets, &mut quic, None)?;
         let mut agents = Agents::default();
         agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
         agents.staple(&runtime.staples, &runtime.zone_log)?;
         kept.tls.settle(runtime.staples.iter().map(|planned| &planned.staple));
-        let inner = Inner { kept, numbers, quic, runtime, workers, agents };
+        let inner = Inner { kept, numbers, quic, runtime, streams, workers, agents };
         Ok(Self {
             inner: Mutex::new(inner),
             logs,

@@ -10,6 +10,7 @@ use super::orders::{Order, QuicSockets, Socket};
 use super::worker_thread::WorkerThread;
 use crate::quic::Quic;
 use myriad_exchange::runtime::Runtime;
+use myriad_stream::StreamRuntime;
 
 /// Gives each address its number, the same over reloads.
 pub(super) fn number(listeners: Vec<(String, OwnedFd)>, numbers: &mut HashMap<String, u32>) -> Vec<Socket> {
@@ -26,7 +27,7 @@ pub(super) fn number(listeners: Vec<(String, OwnedFd)>, numbers: &mut HashMap<St
 /// (`reuseport`); a single one is shared by all.
 pub(super) fn run(
     workers: &[WorkerThread],
-    runtime: &Arc<Runtime>,
+    (runtime, streams): (&Arc<Runtime>, Option<&Arc<StreamRuntime>>),
     sockets: &[Socket],
     quic: &mut Quic,
     tunnels_end: Option<Duration>,
@@ -55,6 +56,7 @@ pub(super) fn run(
         }
         let order = Order::Run {
             runtime: Arc::clone(runtime),
+            streams: streams.cloned(),
             sockets: own,
             quic: own_quic,
             tunnels_end,

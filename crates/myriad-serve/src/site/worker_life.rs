@@ -8,6 +8,7 @@ use myriad_encode::Pool;
 use myriad_files::FileCache;
 use myriad_log::LogWriter;
 use myriad_net::{Acceptor, Seats, Worker};
+use myriad_stream::Streams;
 use tokio::sync::mpsc as channel;
 
 use super::orders::{Order, QuicSockets, Socket};
@@ -76,17 +77,18 @@ pub(super) async fn work(
                 }
             }
             Order::Reopen => state.logs.reopen(),
-            Order::Run { runtime, sockets, quic, tunnels_end, done } => {
+            Order::Run { runtime, streams, sockets, quic, tunnels_end, done } => {
                 if let Some(after) = tunnels_end {
                     myriad_net::end_tunnels(after.as_millis() as u64);
                 }
+                let streams = streams.map(|streams| Streams::new(streams, Rc::clone(&state)));
                 let site = Rc::new(Generation::new(runtime, Rc::clone(&state), &Phases));
                 let (service, worker) = if let Some((service, worker)) = running.take() {
-                    service.replace(site);
+                    service.replace(site, streams);
                     myriad_net::deadline::renew();
                     (service, worker)
                 } else {
-                    let service = Rc::new(SiteService::new(site));
+                    let service = Rc::new(SiteService::new(site, streams));
                     let flushed = Rc::clone(&state);
                     let flushing = async move { flushed.logs.keep_flushing().await };
                     myriad_net::spawn_vital(&service, "logs", flushing);

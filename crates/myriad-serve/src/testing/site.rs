@@ -13,7 +13,7 @@ use myriad_log::Logs;
 use myriad_net::{Connection, RequestBody};
 use myriad_script::Frame;
 
-use crate::compile::{Kept, Surroundings, address_name, compile};
+use crate::compile::{Kept, Surroundings, compile};
 use crate::phases::Phases;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::Runtime;
@@ -81,7 +81,7 @@ pub fn compiled(folder: &Path, text: &str) -> Runtime {
     let loader = MemoryLoader::with(&file, text);
     let survey = survey(&crate::registry().parse(&loader, &file, b""), crate::registry());
     let listens = survey.model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
-    let listeners = listens.map(|listen| (address_name(listen), 0)).collect();
+    let listeners = listens.map(|listen| (listen.socket_name(), 0)).collect();
     let (logs, mut kept) = (Logs::nowhere(), Kept::default());
     let surroundings = Surroundings {
         prefix: folder,

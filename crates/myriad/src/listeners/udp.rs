@@ -1,4 +1,4 @@
-//! Sockets for QUIC: one for each worker thread, so that a datagram wakes the one that it is for.
+//! Sockets for datagrams, QUIC's and those of `stream`: one for each worker thread, so that a datagram wakes the one that it is for.
 
 use std::io;
 use std::net::SocketAddr;

@@ -7,13 +7,12 @@ use myriad_conf::settings::Settings;
 use myriad_upstream::{Address, ResolverConfig};
 
 use super::settings::ResolverSettings;
-use myriad_exchange::runtime::SettingsCompiler;
 
 /// The port of name servers where none is written.
 const DNS: u16 = 53;
 
 /// The resolver of a level; none where no name server is written. One that has no address is reported.
-pub(crate) fn config(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Option<ResolverConfig> {
+pub(crate) fn config(settings: &Settings, errors: &mut Vec<Diagnostic>) -> Option<ResolverConfig> {
     let resolver = settings.feature::<ResolverSettings>().name_servers.as_ref()?;
     let mut servers: Vec<SocketAddr> = Vec::new();
     for server in &resolver.servers {
@@ -24,7 +23,7 @@ pub(crate) fn config(settings: &Settings, compile: &mut dyn SettingsCompiler) ->
             })),
             Err(error) => {
                 let message = format!("{error} in resolver \"{}\"", server.lossy());
-                compile.report(Diagnostic::error(server.span, message));
+                errors.push(Diagnostic::error(server.span, message));
             }
         }
     }

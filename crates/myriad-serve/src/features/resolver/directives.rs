@@ -6,19 +6,19 @@ use myriad_conf::{Diagnostic, set};
 
 use super::settings::{NameServers, ResolverSettings};
 
-const HSL: Contexts = Contexts::HSL;
+const WHERE: Contexts = Contexts::HSL.or(Contexts::STREAM_LEVELS);
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "resolver",
-        HSL,
+        WHERE,
         at_least(1),
         Set::Settings(resolver),
         "Name servers for the names in variables of `proxy_pass`.",
     ),
     Directive::new(
         "resolver_timeout",
-        HSL,
+        WHERE,
         ONE,
         set!(Feature<ResolverSettings>.millis => timeout),
         "How long a name is waited for.",

@@ -1,0 +1,97 @@
+//! The `stream` block: servers of TCP and UDP.
+
+use super::{
+    Builder, OpenLevel,
+    base::{self, lay},
+    checks::Endpoint,
+};
+use crate::{
+    diagnostic::Diagnostic,
+    model::{HttpConf, ServerConf},
+    parsed::Node,
+    registry::{Block, Contexts, Set},
+    settings::Settings,
+};
+
+/// The format of an `access_log` that names none; `stream` has no such format unless it defines one.
+const UNNAMED_FORMAT: &str = "combined";
+
+impl Builder<'_> {
+    pub(super) fn stream(&mut self, node: &Node) -> HttpConf {
+        let mut stream = HttpConf::bare(self.registry);
+        // nginx has no format and no log here before one is written.
+        stream.log_formats.clear();
+        stream.settings.log.access.clear();
+        let of_http = std::mem::take(&mut self.uses);
+        let mut level = OpenLevel::new(Contexts::STREAM);
+        let mut servers = Vec::new();
+        for node in node.block.iter().flatten() {
+            let Some(mut args) = self.accept(node, &mut level) else { continue };
+            match args.directive.set {
+                Set::Http(set) => {
+                    let done = set(&mut stream, &mut args);
+                    self.note(done);
+                }
+                Set::Block(Block::Server) => servers.push(node),
+                Set::Block(Block::Upstream) => {
+                    let upstream = self.upstream(node, &stream, Contexts::STREAM_UPSTREAM);
+                    stream.upstreams.extend(upstream);
+                }
+                _ => {
+                    let done = lay(&mut stream.settings, &mut args);
+                    self.note(done);
+                }
+            }
+        }
+        stream.servers = servers.into_iter().map(|node| self.stream_server(node, &stream.settings)).collect();
+        // Names of `http` and `stream` are two worlds.
+        self.check_uses(&stream, "stream");
+        self.uses = of_http;
+        stream
+    }
+
+    fn stream_server(&mut self, node: &Node, around: &Settings) -> ServerConf {
+        let mut server = base::server(self.registry, around, node.name.span);
+        let mut level = OpenLevel::new(Contexts::STREAM_SERVER);
+        for node in node.block.iter().flatten() {
+            let Some(mut args) = self.accept(node, &mut level) else { continue };
+            let done = match args.directive.set {
+                Set::Server(set) => set(&mut server, &mut args),
+                _ => lay(&mut server.settings, &mut args),
+            };
+            self.note(done);
+        }
+        let obeyed = server.settings.tls.obey();
+        self.note(obeyed);
+        server
+    }
+
+    /// What only the whole block shows.
+    pub(super) fn check_stream(&mut self, stream: &HttpConf, http: Option<&HttpConf>) {
+        self.check_servers(stream);
+        for server in stream.servers.iter().filter(|server| server.listens.is_empty()) {
+            let message = "no \"listen\" is defined for server in stream";
+            self.findings.push(Diagnostic::error(server.span, message));
+        }
+        let of_http = || http.into_iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
+        for listen in stream.servers.iter().flat_map(|server| &server.listens) {
+            let same = of_http().find(|other| Endpoint::of(other) == Endpoint::of(listen));
+            if let Some(same) = same {
+                let message = format!("{} is listened on by http and by stream", Endpoint::of(listen).show());
+                self.findings
+                    .push(Diagnostic::error(listen.span, message).related(same.span, "here by http"));
+            }
+        }
+        let is_unnamed = |name: &str| {
+            name == UNNAMED_FORMAT && !stream.log_formats.iter().any(|format| format.name == UNNAMED_FORMAT)
+        };
+        for log in stream.levels().into_iter().flat_map(|level| &level.log.access) {
+            if is_unnamed(&log.format) && !self.findings.iter().any(|found| found.span == log.path.span) {
+                self.findings.push(
+                    Diagnostic::error(log.path.span, "log format is not specified")
+                        .help("name a \"log_format\" of the stream block behind the path"),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Whether a client may come in: `limit_conn`, then `allow` and `deny`.
+
+use myriad_gate::limit_conn::Held;
+use myriad_log::Level;
+
+use crate::limits::{LimitStatus, Limits};
+use crate::session::Session;
+
+/// The longest key, bytes, as in nginx.
+const LONGEST_KEY: usize = 255;
+
+/// A session that counts, until this is dropped.
+pub(crate) type Counted = Vec<Held>;
+
+/// Counts a session that may come in; the status to end another one with.
+pub(crate) fn admit(session: &Session) -> Result<Counted, u16> {
+    let server = session.server();
+    let counted = hold(session)?;
+    let client = session.client();
+    let rule = server.access.iter().find(|rule| rule.network.contains(client));
+    if rule.is_some_and(|rule| !rule.allow) {
+        session.log(Level::Error, format_args!("access forbidden by rule"));
+        return Err(403);
+    }
+    Ok(counted)
+}
+
+/// Counts a session in every zone that has a key for it; the status to end it with where one has too many.
+fn hold(session: &Session) -> Result<Counted, u16> {
+    let Limits { zones, level, dry_run } = &session.server().limits;
+    let mut held = Vec::with_capacity(zones.len());
+    for (zone, most) in zones {
+        let key = session.eval(&zone.key).map_err(|_| 500_u16)?;
+        let name = &zone.name;
+        if key.len() > LONGEST_KEY {
+            let message =
+                format_args!("the value of the key of zone \"{name}\" is more than {LONGEST_KEY} bytes");
+            session.log(Level::Error, message);
+            continue;
+        }
+        if key.is_empty() {
+            continue;
+        }
+        session.limited.set(Some(LimitStatus::Passed));
+        if let Some(counted) = zone.table.hold(&key, *most) {
+            held.push(counted);
+            continue;
+        }
+        let dry = if *dry_run { ", dry run," } else { "" };
+        session.log(*level, format_args!("limiting connections{dry} by zone \"{name}\""));
+        if !*dry_run {
+            session.limited.set(Some(LimitStatus::Rejected));
+            return Err(503);
+        }
+        session.limited.set(Some(LimitStatus::RejectedDryRun));
+        return Ok(Vec::new());
+    }
+    Ok(held)
+}

@@ -1,0 +1,396 @@
+//! The model of a `stream` block to what runs.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use myriad_conf::model::{HttpConf, ServerConf, ServerName, UpstreamConf};
+use myriad_conf::settings::{self, Settings};
+use myriad_conf::{Diagnostic, Model, Span, Text};
+use myriad_exchange::runtime::{Listener, ServerId};
+use myriad_gate::access::AccessSettings;
+use myriad_log::{AccessLog, BufferRules, ErrorLog, Format, LogTarget, Logs};
+use myriad_script::{Compiler, Predicates, ScriptError, ServerNames, Template};
+use myriad_upstream::{Address, Group, GroupConfig, PeerConfig, PeerStates, ResolverConfig};
+
+use crate::limits::{self, Limits};
+use crate::names::StreamNames;
+use crate::runtime::{Content, Server, StreamGroup, StreamRuntime};
+use crate::settings::StreamSettings;
+use crate::variables;
+
+/// What outlives a reload.
+#[derive(Default)]
+pub struct Kept {
+    peers: PeerStates,
+    limits: limits::Kept,
+}
+
+impl Kept {
+    /// The configuration runs: forgets what it does not name.
+    pub fn settle(&mut self, model: &Model) {
+        self.peers.prune();
+        self.limits.settle(model.stream.as_ref());
+    }
+}
+
+/// Makes the resolver of a level, with the longest wait for it in milliseconds; none where no name server is written. Errors are
+/// added to the list.
+pub type MakeResolver = fn(&Settings, &mut Vec<Diagnostic>) -> Option<(ResolverConfig, u64)>;
+
+/// What a block is compiled with.
+pub struct Surroundings<'a> {
+    /// What relative paths start from.
+    pub prefix: &'a Path,
+    /// The numbers of the sockets, by their names; none where the configuration is only checked.
+    pub listeners: &'a HashMap<String, u32>,
+    /// Open log files.
+    pub logs: &'a Logs,
+    /// What outlives a reload.
+    pub kept: &'a mut Kept,
+    /// Resolvers.
+    pub resolver: MakeResolver,
+}
+
+/// Compiles the `stream` block of a model.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn compile(model: &Model, around: Surroundings<'_>) -> Result<Option<StreamRuntime>, Vec<Diagnostic>> {
+    let Some(stream) = &model.stream else { return Ok(None) };
+    let mut compile = Compile {
+        model,
+        stream,
+        around,
+        scripts: Compiler::new(variables::names()),
+        errors: Vec::new(),
+        groups: HashMap::new(),
+        formats: Vec::new(),
+        resolvers: Vec::new(),
+        zones: limits::Zones::default(),
+    };
+    compile.declare();
+    compile.define();
+    compile.zones();
+    for upstream in &stream.upstreams {
+        compile.upstream(upstream);
+    }
+    let servers: Vec<Server> = stream.servers.iter().map(|server| compile.server(server)).collect();
+    let listeners = compile.listeners();
+    compile.finish(servers, listeners).map(Some)
+}
+
+struct Compile<'a> {
+    model: &'a Model,
+    stream: &'a HttpConf,
+    around: Surroundings<'a>,
+    scripts: Compiler<StreamNames>,
+    errors: Vec<Diagnostic>,
+    groups: HashMap<String, Arc<StreamGroup>>,
+    formats: Vec<Format>,
+    resolvers: Vec<Arc<ResolverConfig>>,
+    zones: limits::Zones,
+}
+
+impl Compile<'_> {
+    /// Declares every name that the block makes, so that order does not matter.
+    fn declare(&mut self) {
+        let stream = self.stream;
+        for map in &stream.maps {
+            let (lines, spans) = map.lines();
+            let declared = self.scripts.declare_map(&map.variable.lossy(), &lines);
+            self.report(map.span, &spans, declared);
+        }
+        let lazies = stream.geos.iter().map(|geo| &geo.variable);
+        for variable in lazies.chain(stream.split_clients.iter().map(|split| &split.variable)) {
+            if let Err(error) = self.scripts.declare_lazy(&variable.lossy()) {
+                self.fail(variable.span, error);
+            }
+        }
+        for server in &stream.servers {
+            for (name, _) in &server.settings.feature::<StreamSettings>().assignments {
+                if let Err(error) = self.scripts.declare_set(&name.lossy()) {
+                    self.fail(name.span, error);
+                }
+            }
+            for name in &server.names {
+                if let ServerName::Regex(pattern) = name
+                    && let Err(error) = self.scripts.declare_captures(&pattern.lossy())
+                {
+                    self.fail(pattern.span, error);
+                }
+            }
+        }
+    }
+
+    /// Compiles the blocks of variables and the formats of logs.
+    fn define(&mut self) {
+        let stream = self.stream;
+        for map in &stream.maps {
+            let (lines, spans) = map.lines();
+            let defined = self.scripts.define_map(&map.variable.lossy(), &map.source.lossy(), &lines);
+            self.report(map.span, &spans, defined);
+        }
+        for geo in &stream.geos {
+            let source = geo.source.as_ref().map(|source| format!("${}", source.lossy()));
+            let defined = self.scripts.define_geo(&geo.variable.lossy(), source.as_deref(), &geo.lines());
+            self.report(geo.span, &[], defined);
+        }
+        for split in &stream.split_clients {
+            let (name, source) = (split.variable.lossy(), split.source.lossy());
+            let defined = self.scripts.define_split_clients(&name, &source, &split.lines());
+            let spans: Vec<Span> = split.shares.iter().map(|share| share.value.span).collect();
+            self.report(split.span, &spans, defined);
+        }
+        for format in &stream.log_formats {
+            let template = self.template(&format.format);
+            self.formats.push(Format { name: format.name.clone(), template, escape: format.escape });
+        }
+    }
+
+    fn zones(&mut self) {
+        for conf in limits::zones(self.stream) {
+            let key = self.template(&conf.key);
+            self.zones.add(conf, key, &mut self.around.kept.limits);
+        }
+    }
+
+    fn upstream(&mut self, upstream: &UpstreamConf) {
+        let key = upstream.hash_key.as_ref().map(|key| self.template(key));
+        let config = GroupConfig::of(upstream, 0, &mut self.errors);
+        self.group(config, key);
+    }
+
+    fn group(&mut self, config: GroupConfig, key: Option<Template>) -> Arc<StreamGroup> {
+        let name = config.name.clone();
+        let group = Arc::new(StreamGroup { group: Group::new(config, &self.around.kept.peers), key });
+        self.groups.insert(name, Arc::clone(&group));
+        group
+    }
+
+    fn server(&mut self, server: &ServerConf) -> Server {
+        let settings = server.settings.feature::<StreamSettings>();
+        let rate = |compile: &mut Self, text| compile.template(text);
+        let assignments = settings.assignments.iter();
+        let assignments = assignments.filter_map(|(name, value)| self.assignment(name, value)).collect();
+        let access_logs = server.settings.log.access.iter();
+        let access_logs =
+            access_logs.filter_map(|log| self.access_log(log, server.settings.log.open_files)).collect();
+        Server {
+            content: self.content(server, settings),
+            access: server.settings.feature::<AccessSettings>().rules.as_slice().into(),
+            limits: Limits::of(&server.settings, &self.zones),
+            assignments,
+            bind: settings.bind.as_ref().map(|bind| self.template(bind)),
+            upload_rate: rate(self, &settings.upload_rate),
+            download_rate: rate(self, &settings.download_rate),
+            resolver: self.resolver(&server.settings),
+            access_logs,
+            errors: self.error_log(&server.settings.log.error),
+            settings: settings.clone(),
+        }
+    }
+
+    fn assignment(&mut self, name: &Text, value: &Text) -> Option<(Arc<myriad_script::Variable>, Template)> {
+        let value = self.template(value);
+        match self.scripts.variable(&name.lossy()) {
+            Ok(variable) => Some((variable, value)),
+            Err(error) => {
+                self.fail(name.span, error);
+                None
+            }
+        }
+    }
+
+    fn content(&mut self, server: &ServerConf, settings: &StreamSettings) -> Content {
+        if let Some(text) = &settings.answer {
+            return Content::Return(self.template(text));
+        }
+        let Some(target) = &settings.pass else {
+            let error = Diagnostic::error(server.span, "no handler for server in stream");
+            self.errors.push(error.help("write proxy_pass ADDRESS:PORT or the name of an upstream"));
+            return Content::Return(Template::constant(b""));
+        };
+        let template = self.template(target);
+        let Some(name) = template.as_static() else { return Content::Named(template) };
+        let name = String::from_utf8_lossy(name).into_owned();
+        match self.groups.get(&name) {
+            Some(group) => Content::Group(Arc::clone(group)),
+            None => Content::Group(self.single(&name, target.span)),
+        }
+    }
+
+    /// An address, or a name that has some now.
+    fn single(&mut self, name: &str, at: Span) -> Arc<StreamGroup> {
+        let peers = match Address::resolve(name, None) {
+            Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),
+            Err(error) => {
+                let host = name.split(':').next().unwrap_or(name);
+                let error = Diagnostic::error(at, format!("{error} in \"{name}\"")).undefined(host);
+                self.errors.push(error.help(
+                    "give unix:/path/of/the.sock, an address and a port, or the name of an upstream block",
+                ));
+                Vec::new()
+            }
+        };
+        let config = GroupConfig { name: name.to_owned(), peers, ..GroupConfig::single(nowhere()) };
+        self.group(config, None)
+    }
+
+    /// The number of the resolver of a level; levels with the same one share what it knows.
+    fn resolver(&mut self, settings: &Settings) -> Option<(usize, u64)> {
+        let (config, timeout_ms) = (self.around.resolver)(settings, &mut self.errors)?;
+        let known = self.resolvers.iter().position(|known| **known == config);
+        let index = known.unwrap_or_else(|| {
+            self.resolvers.push(Arc::new(config));
+            self.resolvers.len() - 1
+        });
+        Some((index, timeout_ms))
+    }
+
+    fn error_log(&self, own: &[settings::ErrorLog]) -> ErrorLog {
+        let targets = if own.is_empty() { &self.model.main.error_logs[..] } else { own };
+        self.around.logs.error_log(targets, self.around.prefix)
+    }
+
+    fn access_log(
+        &mut self,
+        log: &settings::AccessLog,
+        open: Option<settings::OpenLogFileCache>,
+    ) -> Option<AccessLog> {
+        let format = self.formats.iter().position(|format| format.name == log.format)?;
+        let target = if let Some(syslog) = &log.syslog {
+            LogTarget::Syslog(self.around.logs.syslog(syslog)?)
+        } else if log.path.has_variables() {
+            LogTarget::Variable(self.template(&log.path), open)
+        } else {
+            let path: PathBuf = self.around.prefix.join(&*log.path.lossy());
+            let buffer = log.buffer.map(|bytes| BufferRules {
+                size: bytes as usize,
+                flush_ms: log.flush,
+                gzip: log.gzip,
+            });
+            LogTarget::File { file: self.around.logs.file(&path)?, buffer }
+        };
+        let condition = log.condition.as_ref().map(|text| Predicates::new(vec![self.template(text)]));
+        Some(AccessLog { format, target, condition })
+    }
+
+    /// The servers behind each socket, by its number.
+    fn listeners(&mut self) -> HashMap<u32, Listener> {
+        let mut listeners: HashMap<u32, Listener> = HashMap::new();
+        let stream = self.stream;
+        for (id, server) in stream.servers.iter().enumerate() {
+            let id = id as ServerId;
+            if self.around.listeners.is_empty() {
+                // A check opens no sockets, but a regex among the names must be sound.
+                self.names(server, id, &mut ServerNames::default());
+            }
+            for listen in &server.listens {
+                let Some((number, ip)) = listen.socket_among(self.around.listeners) else { continue };
+                let listener = listeners.entry(number).or_default();
+                listener.secure |= listen.ssl;
+                let hosts = listener.at(ip, id);
+                if listen.default_server {
+                    hosts.default = id;
+                }
+                hosts.proxy_protocol |= listen.proxy_protocol;
+                self.names(server, id, &mut hosts.names);
+            }
+        }
+        listeners
+    }
+
+    fn names(&mut self, server: &ServerConf, id: ServerId, names: &mut ServerNames) {
+        for name in &server.names {
+            match name {
+                ServerName::Exact(name) => {
+                    names.add_exact(name.as_bytes(), id);
+                }
+                ServerName::WildcardPrefix(suffix) => names.add_suffix(suffix.as_bytes(), id),
+                ServerName::Dot(suffix) => {
+                    names.add_exact(suffix.trim_start_matches('.').as_bytes(), id);
+                    names.add_suffix(suffix.as_bytes(), id);
+                }
+                ServerName::WildcardSuffix(prefix) => names.add_prefix(prefix.as_bytes(), id),
+                ServerName::Hostname => {
+                    names.add_exact(&hostname(), id);
+                }
+                ServerName::Regex(pattern) => match self.scripts.regex(&pattern.lossy(), true) {
+                    Ok(regex) => names.add_regex(regex, id),
+                    Err(error) => self.fail(pattern.span, error),
+                },
+            }
+        }
+    }
+
+    fn finish(
+        self,
+        servers: Vec<Server>,
+        listeners: HashMap<u32, Listener>,
+    ) -> Result<StreamRuntime, Vec<Diagnostic>> {
+        let Self { around, scripts, mut errors, groups, formats, resolvers, .. } = self;
+        let names = scripts.finish().unwrap_or_else(|found| {
+            // What was declared and has an error was told with its place.
+            if errors.is_empty() {
+                errors.extend(found.into_iter().map(|error| told(Span::default(), error)));
+            }
+            variables::names()
+        });
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        Ok(StreamRuntime {
+            listeners,
+            servers,
+            groups,
+            formats,
+            names,
+            resolvers,
+            prefix: around.prefix.to_owned(),
+            hostname: hostname().into(),
+        })
+    }
+
+    fn template(&mut self, text: &Text) -> Template {
+        let Some(source) = text.as_str() else {
+            self.errors.push(Diagnostic::error(text.span, "the text is not valid UTF-8"));
+            return Template::constant(b"");
+        };
+        self.scripts.template(source).unwrap_or_else(|error| {
+            self.fail(text.span, error);
+            Template::constant(b"")
+        })
+    }
+
+    fn fail(&mut self, span: Span, error: ScriptError) {
+        self.errors.push(told(span, error));
+    }
+
+    /// Errors of a block at the lines they are of, those of no line at the block's head.
+    fn report(&mut self, head: Span, lines: &[Span], defined: Result<(), Vec<ScriptError>>) {
+        for error in defined.err().into_iter().flatten() {
+            let line = error.item.and_then(|line| lines.get(line)).copied();
+            self.fail(line.filter(|line| *line != Span::default()).unwrap_or(head), error);
+        }
+    }
+}
+
+/// An error of a script at its place.
+fn told(span: Span, error: ScriptError) -> Diagnostic {
+    let told = Diagnostic::error(span, error.message);
+    match error.undefined {
+        Some(name) => told.undefined(name),
+        None => told,
+    }
+}
+
+/// The machine's name in lower case.
+fn hostname() -> Vec<u8> {
+    rustix::system::uname().nodename().to_bytes().to_ascii_lowercase()
+}
+
+/// The address that stands in a group until its peers are known.
+fn nowhere() -> Address {
+    Address::Unix(PathBuf::new())
+}

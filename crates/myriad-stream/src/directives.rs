@@ -1,0 +1,242 @@
+//! The directives.
+
+use myriad_conf::Diagnostic;
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, between, network};
+use myriad_conf::set;
+use myriad_conf::settings::Settings;
+
+use crate::settings::StreamSettings;
+
+const LEVELS: Contexts = Contexts::STREAM_LEVELS;
+const SERVER: Contexts = Contexts::STREAM_SERVER;
+
+/// Directives of streams that `http` has not, or that mean something else there.
+pub(crate) static ROWS: &[Directive] = &[
+    Directive::new("proxy_pass", SERVER, ONE, Set::Settings(pass), "Where connections are passed on to."),
+    Directive::new("return", SERVER, ONE, Set::Settings(answer), "Sends a text and closes the connection."),
+    Directive::new("set", SERVER, TWO, Set::Settings(assign), "Sets a variable.").repeats(),
+    Directive::new(
+        "proxy_connect_timeout",
+        LEVELS,
+        ONE,
+        set!(Feature<StreamSettings>.millis => connect_timeout),
+        "How long a connection to a peer may take.",
+    )
+    .default("60s"),
+    Directive::new(
+        "proxy_timeout",
+        LEVELS,
+        ONE,
+        set!(Feature<StreamSettings>.millis => timeout),
+        "How long both sides may be silent.",
+    )
+    .default("10m"),
+    Directive::new(
+        "proxy_next_upstream",
+        LEVELS,
+        FLAG,
+        set!(Feature<StreamSettings>.flag => next_upstream),
+        "Whether another peer is tried where one cannot be connected to.",
+    )
+    .default("on"),
+    Directive::new(
+        "proxy_next_upstream_tries",
+        LEVELS,
+        ONE,
+        set!(Feature<StreamSettings>.count => next_upstream_tries),
+        "How many peers are tried at most.",
+    )
+    .default("0"),
+    Directive::new(
+        "proxy_next_upstream_timeout",
+        LEVELS,
+        ONE,
+        set!(Feature<StreamSettings>.millis => next_upstream_timeout),
+        "How long further peers are tried.",
+    )
+    .default("0"),
+    Directive::new(
+        "proxy_buffer_size",
+        LEVELS,
+        ONE,
+        Set::Settings(|settings, args| {
+            buffer(args, &mut settings.feature_mut::<StreamSettings>().buffer_size)
+        }),
+        "How many bytes may be on their way in each direction.",
+    )
+    .default("16k"),
+    Directive::new(
+        "proxy_bind",
+        LEVELS,
+        between(1, 2),
+        Set::Settings(bind),
+        "The address that connections to peers are made from.",
+    )
+    .differs("`transparent` is refused"),
+    Directive::new(
+        "proxy_protocol",
+        LEVELS,
+        FLAG,
+        set!(Feature<StreamSettings>.flag => tells_client),
+        "Whether peers are told who the client is, by the PROXY protocol.",
+    )
+    .default("off"),
+    Directive::new(
+        "proxy_socket_keepalive",
+        LEVELS,
+        FLAG,
+        set!(Feature<StreamSettings>.flag => socket_keepalive),
+        "Whether the kernel probes connections to peers.",
+    )
+    .default("off"),
+    Directive::new(
+        "proxy_half_close",
+        LEVELS,
+        FLAG,
+        set!(Feature<StreamSettings>.flag => half_close),
+        "Whether one side may go on when the other has ended.",
+    )
+    .default("off"),
+    Directive::new(
+        "proxy_upload_rate",
+        LEVELS,
+        ONE,
+        set!(Feature<StreamSettings>.text => upload_rate),
+        "Bytes a second that are taken from a client.",
+    )
+    .default("0"),
+    Directive::new(
+        "proxy_download_rate",
+        LEVELS,
+        ONE,
+        set!(Feature<StreamSettings>.text => download_rate),
+        "Bytes a second that are taken from a peer.",
+    )
+    .default("0"),
+    Directive::new(
+        "tcp_nodelay",
+        LEVELS,
+        FLAG,
+        set!(Feature<StreamSettings>.flag => tcp_nodelay),
+        "Whether small packets are sent at once.",
+    )
+    .default("on")
+    .differs("connections to peers always do"),
+    Directive::new(
+        "proxy_protocol_timeout",
+        LEVELS,
+        ONE,
+        set!(Feature<StreamSettings>.millis => header_timeout),
+        "How long a header of the PROXY protocol is waited for.",
+    )
+    .default("30s"),
+    Directive::new(
+        "preread_buffer_size",
+        LEVELS,
+        ONE,
+        Set::Settings(|settings, args| {
+            buffer(args, &mut settings.feature_mut::<StreamSettings>().preread_buffer_size)
+        }),
+        "How many bytes are looked at before a connection is passed on.",
+    )
+    .default("16k"),
+    Directive::new(
+        "preread_timeout",
+        LEVELS,
+        ONE,
+        set!(Feature<StreamSettings>.millis => preread_timeout),
+        "How long these bytes are waited for.",
+    )
+    .default("30s"),
+    Directive::new(
+        "ssl_preread",
+        LEVELS,
+        FLAG,
+        set!(Feature<StreamSettings>.flag => ssl_preread),
+        "Whether the hello of TLS is read before a connection is passed on.",
+    )
+    .default("off"),
+    Directive::new(
+        "set_real_ip_from",
+        LEVELS,
+        ONE,
+        Set::Settings(trust),
+        "Whose word on the client's address is taken, by the PROXY protocol.",
+    )
+    .repeats(),
+    tuning("variables_hash_max_size"),
+    tuning("variables_hash_bucket_size"),
+    tuning("map_hash_max_size"),
+    tuning("map_hash_bucket_size"),
+    tuning("server_names_hash_max_size"),
+    tuning("server_names_hash_bucket_size"),
+];
+
+const fn tuning(name: &'static str) -> Directive {
+    let doc = "Tunes nginx's own machinery.";
+    Directive::new(name, Contexts::STREAM, ONE, Set::Nothing, doc).no_effect("tables size themselves")
+}
+
+/// A server says one thing that is done with its connections.
+fn only(settings: &StreamSettings, args: &Arguments<'_>) -> Done {
+    if settings.pass.is_some() || settings.answer.is_some() {
+        return Err(Diagnostic::error(args.node.span, "a server has one \"proxy_pass\" or one \"return\""));
+    }
+    Ok(())
+}
+
+fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let settings = settings.feature_mut::<StreamSettings>();
+    only(settings, args)?;
+    let target = args.text(0)?;
+    if target.bytes().windows(3).any(|window| window == b"://") {
+        let message = format!("\"{}\" is an URL: a stream is passed on to an address", target.lossy());
+        return Err(args.error(0, message).help("write ADDRESS:PORT, unix:PATH or the name of an upstream"));
+    }
+    settings.pass = Some(target);
+    Ok(())
+}
+
+fn answer(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let settings = settings.feature_mut::<StreamSettings>();
+    only(settings, args)?;
+    settings.answer = Some(args.text(0)?);
+    Ok(())
+}
+
+fn assign(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    args.variable(0)?;
+    let assignment = (args.text(0)?, args.text(1)?);
+    settings.feature_mut::<StreamSettings>().assignments.push(assignment);
+    Ok(())
+}
+
+fn bind(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    if args.len() > 1 {
+        args.choice(1, &[("transparent", ())])?;
+        return Err(args.error(1, "\"transparent\" of \"proxy_bind\" is not supported"));
+    }
+    let is_off = args.bytes(0) == b"off";
+    settings.feature_mut::<StreamSettings>().bind = if is_off { None } else { Some(args.text(0)?) };
+    Ok(())
+}
+
+/// Most bytes of a buffer: a connection has two.
+const LARGEST_BUFFER: u64 = 16 << 20;
+
+fn buffer(args: &Arguments<'_>, size: &mut u64) -> Done {
+    *size = args.size(0)?;
+    if (1..=LARGEST_BUFFER).contains(size) { Ok(()) } else { Err(args.invalid(0, "from 1 byte to 16m")) }
+}
+
+fn trust(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let trusted = &mut settings.feature_mut::<StreamSettings>().trusted;
+    args.start(trusted);
+    if args.bytes(0) == b"all" {
+        // Were everybody believed, every client could choose its address.
+        return Err(args.invalid(0, "an address, a network such as 10.0.0.0/8, or \"unix:\""));
+    }
+    let network = network(args, 0, args.bytes(0))?;
+    trusted.push(network);
+    Ok(())
+}

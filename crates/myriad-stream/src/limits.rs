@@ -1,0 +1,73 @@
+//! `limit_conn`: how many sessions of one key there are at once. The directives and the tables are those of `http`, the counts are not.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use myriad_conf::model::HttpConf;
+use myriad_conf::settings::Settings;
+use myriad_gate::limit_conn::{ConnectionLimitSettings, ConnectionTable};
+use myriad_gate::{LimitKind, LimitZone, LimitZoneConf, Tables, limit_zones};
+use myriad_log::Level;
+use myriad_script::Template;
+
+/// Tables that outlive a reload.
+#[derive(Default)]
+pub(crate) struct Kept(Tables<ConnectionTable>);
+
+impl Kept {
+    /// The configuration runs: tables take its sizes, those of zones that are gone go.
+    pub(crate) fn settle(&mut self, stream: Option<&HttpConf>) {
+        self.0.settle(stream.map_or(&[], limit_zones));
+    }
+}
+
+/// The zones of a block.
+pub(crate) fn zones(stream: &HttpConf) -> impl Iterator<Item = &LimitZoneConf> {
+    limit_zones(stream).iter().filter(|zone| zone.kind == LimitKind::Connections)
+}
+
+/// The zones of a block, compiled, by name.
+#[derive(Default)]
+pub(crate) struct Zones(HashMap<String, Arc<LimitZone<ConnectionTable>>>);
+
+impl Zones {
+    pub(crate) fn add(&mut self, conf: &LimitZoneConf, key: Template, kept: &mut Kept) {
+        self.0.insert(conf.name.clone(), kept.0.zone(conf, key));
+    }
+}
+
+/// What came of a session's limits (`$limit_conn_status`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LimitStatus {
+    Passed,
+    Rejected,
+    RejectedDryRun,
+}
+
+impl LimitStatus {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "PASSED",
+            Self::Rejected => "REJECTED",
+            Self::RejectedDryRun => "REJECTED_DRY_RUN",
+        }
+    }
+}
+
+/// The `limit_conn` of a server.
+pub(crate) struct Limits {
+    /// Each with the most sessions of one key.
+    pub zones: Vec<(Arc<LimitZone<ConnectionTable>>, u16)>,
+    pub level: Level,
+    pub dry_run: bool,
+}
+
+impl Limits {
+    /// The zones are there: the configuration was checked for that.
+    pub(crate) fn of(settings: &Settings, zones: &Zones) -> Self {
+        let settings = settings.feature::<ConnectionLimitSettings>();
+        let limits = settings.limits.iter();
+        let limits = limits.filter_map(|limit| Some((Arc::clone(zones.0.get(&limit.zone)?), limit.most)));
+        Self { zones: limits.collect(), level: settings.answer.level, dry_run: settings.answer.dry_run }
+    }
+}

@@ -1,0 +1,53 @@
+//! Rates: how many bytes of one direction may be read now (`proxy_upload_rate`, `proxy_download_rate`).
+
+use myriad_net::clock::monotonic_ms;
+
+/// The rate of one direction of one session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// Bytes a second; 0 for any number.
+    rate: u64,
+    since_ms: u64,
+}
+
+impl Pace {
+    /// A rate that holds from now on.
+    pub(crate) fn new(rate: u64) -> Self {
+        Self { rate, since_ms: monotonic_ms() }
+    }
+
+    /// How many bytes may be read now, of which `moved` have been; else in how many milliseconds there may be more. As nginx, the
+    /// bytes of a second are there when it begins.
+    pub(crate) fn allows(&self, moved: u64) -> Result<usize, u64> {
+        self.at(monotonic_ms(), moved)
+    }
+
+    fn at(&self, now_ms: u64, moved: u64) -> Result<usize, u64> {
+        if self.rate == 0 {
+            return Ok(usize::MAX);
+        }
+        let seconds = now_ms.saturating_sub(self.since_ms) / 1000 + 1;
+        let allowed = self.rate.saturating_mul(seconds);
+        if moved < allowed {
+            return Ok(usize::try_from(allowed - moved).unwrap_or(usize::MAX));
+        }
+        let over = moved - allowed;
+        Err((over.saturating_mul(1000) / self.rate).saturating_add(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pace;
+
+    #[test]
+    fn a_second_has_its_bytes_at_once_and_then_no_more() {
+        let pace = Pace { rate: 100, since_ms: 5000 };
+        assert_eq!(pace.at(5000, 0), Ok(100));
+        assert_eq!(pace.at(5999, 40), Ok(60));
+        assert_eq!(pace.at(5999, 100), Err(1));
+        assert_eq!(pace.at(6000, 100), Ok(100));
+        assert_eq!(pace.at(6000, 400), Err(2001));
+        assert_eq!(Pace { rate: 0, since_ms: 0 }.at(0, u64::MAX), Ok(usize::MAX));
+    }
+}

@@ -1,0 +1,187 @@
+//! The hello of a TLS client (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2): a reader without sockets, bounded by the bytes that it
+//! is given.
+
+/// A record of a handshake (RFC 8446 section 5.1).
+const HANDSHAKE: u8 = 22;
+/// Type of the message (RFC 8446 section 4).
+const CLIENT_HELLO: u8 = 1;
+/// Extensions: RFC 6066 section 3, RFC 7301 section 3.1, RFC 8446 section 4.2.1.
+const SERVER_NAME: u16 = 0;
+const ALPN: u16 = 16;
+const SUPPORTED_VERSIONS: u16 = 43;
+
+/// What a client asks for; all empty where it does not speak TLS.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hello {
+    /// The name of the server (`$ssl_preread_server_name`).
+    pub server_name: Vec<u8>,
+    /// The protocols over TLS, with commas between them (`$ssl_preread_alpn_protocols`).
+    pub alpn: Vec<u8>,
+    /// The highest version of TLS (`$ssl_preread_protocol`).
+    pub protocol: &'static str,
+}
+
+/// How far a hello has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// More bytes are to come.
+    Partial,
+    /// It is whole, or the client does not speak TLS.
+    Done(Hello),
+}
+
+/// Reads the first bytes of a connection. What is no hello is [`Reading::Done`] with nothing in it.
+pub fn read(bytes: &[u8]) -> Reading {
+    if let [first, _, 1, version, minor, ..] = bytes
+        && first & 0x80 != 0
+        && matches!(version, 0 | 3)
+    {
+        // A hello of SSL 2.0: TLS had it sent at first, long ago.
+        let protocol = if *version == 0 { "SSLv2" } else { name_of(u16::from_be_bytes([*version, *minor])) };
+        return Reading::Done(Hello { protocol, ..Hello::default() });
+    }
+    let mut message = Vec::new();
+    let mut rest = Bytes(bytes);
+    loop {
+        let Some((&kind, &major)) = rest.0.first().zip(rest.0.get(1)) else {
+            let is_other = rest.0.first().is_some_and(|kind| *kind != HANDSHAKE && kind & 0x80 == 0);
+            return if is_other { nothing() } else { Reading::Partial };
+        };
+        if kind != HANDSHAKE || major != 3 {
+            return if kind & 0x80 != 0 && bytes.len() < 5 { Reading::Partial } else { nothing() };
+        }
+        let Some(length) = rest.0.get(3..5).map(|length| u16::from_be_bytes([length[0], length[1]])) else {
+            return Reading::Partial;
+        };
+        let whole = rest.0.get(5..5 + usize::from(length));
+        let is_whole = whole.is_some();
+        message.extend_from_slice(whole.unwrap_or(&rest.0[5..]));
+        if message.first().is_some_and(|kind| *kind != CLIENT_HELLO) || length == 0 {
+            return nothing();
+        }
+        if let Some(body) = body(&message) {
+            return Reading::Done(hello(body).unwrap_or_default());
+        }
+        if !is_whole {
+            return Reading::Partial;
+        }
+        rest = Bytes(&rest.0[5 + usize::from(length)..]);
+    }
+}
+
+fn nothing() -> Reading {
+    Reading::Done(Hello::default())
+}
+
+/// The body of a message, where all of it is there.
+fn body(message: &[u8]) -> Option<&[u8]> {
+    let [_, high, middle, low, body @ ..] = message else { return None };
+    body.get(..u32::from_be_bytes([0, *high, *middle, *low]) as usize)
+}
+
+/// Reads a hello; none where it is cut short.
+fn hello(body: &[u8]) -> Option<Hello> {
+    let mut body = Bytes(body);
+    let mut version = body.number()?;
+    // Random bytes, session, suites, compression.
+    body.take(32)?;
+    let session = body.byte()?;
+    body.take(session.into())?;
+    body.list()?;
+    let methods = body.byte()?;
+    body.take(methods.into())?;
+    let mut hello = Hello::default();
+    let mut extensions = if body.0.is_empty() { Bytes(&[]) } else { body.list()? };
+    while !extensions.0.is_empty() {
+        let kind = extensions.number()?;
+        // The last one is read as far as it is there, as in nginx.
+        let length = extensions.number()?;
+        let content = Bytes(extensions.take(usize::from(length).min(extensions.0.len()))?);
+        match kind {
+            SERVER_NAME => hello.server_name = server_name(content)?.to_vec(),
+            ALPN => hello.alpn = protocols(content)?,
+            SUPPORTED_VERSIONS => version = highest(content, version)?,
+            _ => {}
+        }
+    }
+    hello.protocol = name_of(version);
+    Some(hello)
+}
+
+/// The host name of a list of names; empty where there is none.
+fn server_name(mut content: Bytes<'_>) -> Option<&[u8]> {
+    let mut names = content.list()?;
+    while !names.0.is_empty() {
+        let kind = names.byte()?;
+        let name = names.list()?;
+        if kind == 0 {
+            return Some(name.0);
+        }
+    }
+    Some(b"")
+}
+
+fn protocols(mut content: Bytes<'_>) -> Option<Vec<u8>> {
+    let mut list = content.list()?;
+    let mut joined = Vec::new();
+    while !list.0.is_empty() {
+        let length = list.byte()?;
+        if !joined.is_empty() {
+            joined.push(b',');
+        }
+        joined.extend_from_slice(list.take(length.into())?);
+    }
+    Some(joined)
+}
+
+/// The highest version of a list, of those that are known, else the other one; clients add others that mean nothing (RFC 8701).
+fn highest(mut content: Bytes<'_>, otherwise: u16) -> Option<u16> {
+    let length = content.byte()?;
+    let mut list = Bytes(content.take(length.into())?);
+    let mut highest = None;
+    while !list.0.is_empty() {
+        let version = list.number()?;
+        if !name_of(version).is_empty() {
+            highest = highest.max(Some(version));
+        }
+    }
+    Some(highest.unwrap_or(otherwise))
+}
+
+fn name_of(version: u16) -> &'static str {
+    match version {
+        0x0300 => "SSLv3",
+        0x0301 => "TLSv1",
+        0x0302 => "TLSv1.1",
+        0x0303 => "TLSv1.2",
+        // Its drafts are 0x7f00 and what follows.
+        0x0304 | 0x7f00..=0x7fff => "TLSv1.3",
+        _ => "",
+    }
+}
+
+/// Bytes that are read from the front.
+#[derive(Clone, Copy)]
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|taken| taken[0])
+    }
+
+    fn number(&mut self) -> Option<u16> {
+        self.take(2).map(|taken| u16::from_be_bytes([taken[0], taken[1]]))
+    }
+
+    /// What has its length in two bytes before it.
+    fn list(&mut self) -> Option<Self> {
+        let length = self.number()?;
+        self.take(length.into()).map(Self)
+    }
+}

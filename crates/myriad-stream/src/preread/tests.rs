@@ -1,0 +1,99 @@
+use super::*;
+
+fn sized(length_bytes: usize, content: &[u8]) -> Vec<u8> {
+    let length = (content.len() as u32).to_be_bytes();
+    [&length[4 - length_bytes..], content].concat()
+}
+
+fn extension(kind: u16, content: &[u8]) -> Vec<u8> {
+    [&kind.to_be_bytes()[..], &sized(2, content)].concat()
+}
+
+/// The message of a hello with these extensions.
+fn message(version: u16, extensions: &[u8]) -> Vec<u8> {
+    let mut body = version.to_be_bytes().to_vec();
+    body.extend([7; 32]);
+    body.extend(sized(1, &[1; 32]));
+    body.extend(sized(2, &[0x13, 1]));
+    body.extend(sized(1, &[0]));
+    body.extend(sized(2, extensions));
+    [&[1], &sized(3, &body)[..]].concat()
+}
+
+fn record(content: &[u8]) -> Vec<u8> {
+    [&[22, 3, 1][..], &sized(2, content)].concat()
+}
+
+fn full() -> Vec<u8> {
+    let name = sized(2, &[&[0][..], &sized(2, b"www.example.test")].concat());
+    let alpn = sized(2, &[sized(1, b"h2"), sized(1, b"http/1.1")].concat());
+    let versions = sized(1, &[0x7a, 0x7a, 3, 4, 3, 3]);
+    message(0x0303, &[extension(0, &name), extension(16, &alpn), extension(43, &versions)].concat())
+}
+
+fn asked() -> Hello {
+    Hello { server_name: b"www.example.test".to_vec(), alpn: b"h2,http/1.1".to_vec(), protocol: "TLSv1.3" }
+}
+
+#[test]
+fn name_protocols_and_highest_version_are_read() {
+    assert_eq!(read(&record(&full())), Reading::Done(asked()));
+}
+
+#[test]
+fn hello_in_pieces_is_waited_for_to_its_last_byte() {
+    let bytes = record(&full());
+    for length in 0..bytes.len() {
+        assert_eq!(read(&bytes[..length]), Reading::Partial, "{length}");
+    }
+    assert_eq!(read(&[&bytes[..], b"more"].concat()), Reading::Done(asked()));
+}
+
+#[test]
+fn hello_in_several_records_is_one() {
+    let whole = full();
+    for at in 1..whole.len() {
+        let bytes = [record(&whole[..at]), record(&whole[at..])].concat();
+        assert_eq!(read(&bytes), Reading::Done(asked()), "{at}");
+    }
+}
+
+#[test]
+fn versions_without_the_extension_are_those_of_the_message() {
+    for (version, name) in [(0x0300, "SSLv3"), (0x0301, "TLSv1"), (0x0302, "TLSv1.1"), (0x0303, "TLSv1.2")] {
+        let hello = Hello { protocol: name, ..Hello::default() };
+        assert_eq!(read(&record(&message(version, b""))), Reading::Done(hello));
+    }
+    let old = [0x80, 46, 1, 0, 2, 0, 0];
+    assert_eq!(read(&old), Reading::Done(Hello { protocol: "SSLv2", ..Hello::default() }));
+}
+
+#[test]
+fn what_is_no_hello_is_passed_on_at_once() {
+    let nothing = Reading::Done(Hello::default());
+    for bytes in
+        [&b"GET / HTTP/1.1\r\n"[..], b"S", b"\x16\x02", b"\x16\x03\x01\x00\x01\x02", b"\x16\x03\x01\x00\x00"]
+    {
+        assert_eq!(read(bytes), nothing, "{}", bytes.escape_ascii());
+    }
+    // Lengths that lead out of the message.
+    let mut broken = record(&full());
+    let at = broken.len() - 3;
+    broken[at - 5] = 0xff;
+    assert!(matches!(read(&broken), Reading::Done(_)));
+}
+
+#[test]
+fn any_bytes_are_survived() {
+    let whole = record(&full());
+    for seed in 0..20_000_u64 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut bytes = whole.clone();
+        for _ in 0..random.usize(1..8) {
+            let at = random.usize(..bytes.len());
+            bytes[at] = random.u8(..);
+        }
+        bytes.truncate(random.usize(..=bytes.len()));
+        let _ = read(&bytes);
+    }
+}

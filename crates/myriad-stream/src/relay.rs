@@ -1,0 +1,213 @@
+//! Bytes both ways, until one side ends, nothing moves for too long, or the worker ends.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, BytesMut};
+use myriad_net::RawClient;
+use myriad_net::deadline::Deadline;
+use myriad_upstream::{Dialed, Stream};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::pace::Pace;
+use crate::session::Session;
+
+/// How a relay is run.
+pub(crate) struct Terms {
+    /// Longest silence on both sides, milliseconds (`proxy_timeout`).
+    pub silence_ms: u64,
+    /// Most bytes that wait on their way in one direction (`proxy_buffer_size`).
+    pub buffer: usize,
+    /// Whether one side may go on when the other has ended (`proxy_half_close`).
+    pub half_close: bool,
+    pub upload: Pace,
+    pub download: Pace,
+}
+
+/// Why a relay is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The client ended, or failed.
+    Client,
+    /// The peer ended, or failed.
+    Peer,
+    /// Nothing moved for too long.
+    Silence,
+    /// A reload or the end of the worker has it end.
+    Worker,
+}
+
+//   Open ──▶ Ended ──▶ Told     nothing more comes from this side; the other one was told so (`proxy_half_close`)
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Open,
+    Ended,
+    Told,
+}
+
+/// One direction: what was read and is not written yet.
+struct Way {
+    waiting: BytesMut,
+    from: Side,
+    /// Bytes read in all.
+    read: u64,
+    pace: Pace,
+    /// Wakes the relay when the rate allows more.
+    pause: Deadline,
+}
+
+impl Way {
+    fn new(pace: Pace) -> Self {
+        Self { waiting: BytesMut::new(), from: Side::Open, read: 0, pace, pause: Deadline::new() }
+    }
+
+    /// Reads once where there is room. How many bytes came; none where nothing can be read now.
+    fn fill(&mut self, cx: &mut Context<'_>, room: usize, source: Pin<&mut impl AsyncRead>) -> Option<usize> {
+        if self.from != Side::Open || !self.waiting.is_empty() {
+            return None;
+        }
+        let allowed = match self.pace.allows(self.read) {
+            Ok(allowed) => allowed,
+            Err(wait_ms) => {
+                self.pause.set(wait_ms);
+                // It was set just now: this only has it wake the task.
+                let _ = self.pause.poll_expired(cx);
+                return None;
+            }
+        };
+        self.waiting.resize(room.min(allowed), 0);
+        let mut buffer = ReadBuf::new(&mut self.waiting);
+        let polled = source.poll_read(cx, &mut buffer);
+        let count = buffer.filled().len();
+        self.waiting.truncate(count);
+        match polled {
+            Poll::Pending => None,
+            Poll::Ready(Ok(())) if count > 0 => {
+                self.read += count as u64;
+                Some(count)
+            }
+            Poll::Ready(_) => {
+                self.from = Side::Ended;
+                Some(0)
+            }
+        }
+    }
+
+    /// Writes once what waits. How many bytes went; none where nothing can be written now.
+    fn drain(&mut self, cx: &mut Context<'_>, sink: Pin<&mut impl AsyncWrite>) -> io::Result<Option<usize>> {
+        if self.waiting.is_empty() {
+            return Ok(None);
+        }
+        match sink.poll_write(cx, &self.waiting) {
+            Poll::Pending => Ok(None),
+            Poll::Ready(Ok(0)) => Err(io::ErrorKind::WriteZero.into()),
+            Poll::Ready(Ok(count)) => {
+                self.waiting.advance(count);
+                Ok(Some(count))
+            }
+            Poll::Ready(Err(error)) => Err(error),
+        }
+    }
+
+    /// Nothing more is on this way.
+    fn is_done(&self) -> bool {
+        self.from != Side::Open && self.waiting.is_empty()
+    }
+}
+
+struct Relay<'a> {
+    session: &'a Session,
+    client: &'a mut RawClient,
+    peer: &'a mut Dialed<Stream>,
+    terms: &'a Terms,
+    up: Way,
+    down: Way,
+}
+
+/// Passes bytes on until the end.
+pub(crate) async fn run(
+    session: &Session,
+    client: &mut RawClient,
+    peer: &mut Dialed<Stream>,
+    terms: &Terms,
+) -> End {
+    let (up, down) = (Way::new(terms.upload), Way::new(terms.download));
+    let mut relay = Relay { session, client, peer, terms, up, down };
+    let silence = Deadline::new();
+    silence.set(terms.silence_ms);
+    poll_fn(|cx| {
+        loop {
+            match relay.step(cx) {
+                Poll::Ready(Some(end)) => return Poll::Ready(end),
+                Poll::Ready(None) => {
+                    silence.set(terms.silence_ms);
+                }
+                Poll::Pending => break,
+            }
+        }
+        // Each is asked, so that each wakes this task.
+        let ended = relay.client.poll_ended(cx).is_ready();
+        match silence.poll_expired(cx) {
+            _ if ended => Poll::Ready(End::Worker),
+            Poll::Ready(()) => Poll::Ready(End::Silence),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+
+impl Relay<'_> {
+    /// Moves what can be moved now. Ready without an end where something moved.
+    fn step(&mut self, cx: &mut Context<'_>) -> Poll<Option<End>> {
+        let session = self.session;
+        let room = self.terms.buffer;
+        let came_up = self.up.fill(cx, room, Pin::new(&mut *self.client));
+        let came_down = self.down.fill(cx, room, Pin::new(&mut self.peer.link));
+        if let Some(count) = came_up {
+            session.received.set(session.received.get() + count as u64);
+        }
+        if let Some(count @ 1..) = came_down {
+            self.peer.received(count);
+        }
+        let Ok(went_up) = self.up.drain(cx, Pin::new(&mut self.peer.link)) else {
+            return Poll::Ready(Some(End::Peer));
+        };
+        let Ok(went_down) = self.down.drain(cx, Pin::new(&mut *self.client)) else {
+            return Poll::Ready(Some(End::Client));
+        };
+        if let Some(count) = went_up {
+            self.peer.sent(count);
+        }
+        if let Some(count) = went_down {
+            session.sent.set(session.sent.get() + count as u64);
+        }
+        if let Some(end) = self.end(cx) {
+            return Poll::Ready(Some(end));
+        }
+        let moved = [came_up, came_down, went_up, went_down].iter().any(Option::is_some);
+        // TLS holds what was written until it is told to send it.
+        let _ = Pin::new(&mut self.peer.link).poll_flush(cx);
+        if moved { Poll::Ready(None) } else { Poll::Pending }
+    }
+
+    /// Whether it is over; tells a side that the other one has ended.
+    fn end(&mut self, cx: &mut Context<'_>) -> Option<End> {
+        let (up, down) = (self.up.is_done(), self.down.is_done());
+        if up && down || !self.terms.half_close && (up || down) {
+            return Some(if up { End::Client } else { End::Peer });
+        }
+        if up && self.up.from == Side::Ended {
+            let told = Pin::new(&mut self.peer.link).poll_shutdown(cx);
+            if told.is_ready() {
+                self.up.from = Side::Told;
+            }
+        }
+        if down && self.down.from == Side::Ended {
+            self.client.shutdown_write();
+            self.down.from = Side::Told;
+        }
+        None
+    }
+}

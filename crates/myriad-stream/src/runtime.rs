@@ -1,0 +1,102 @@
+//! A `stream` block as it runs.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_bounded::Lru;
+use myriad_conf::settings::Network;
+use myriad_exchange::runtime::{Listener, ServerId};
+use myriad_exchange::worker::WorkerState;
+use myriad_gate::access::AccessRule;
+use myriad_log::{AccessLog, ErrorLog, Format};
+use myriad_script::{Template, Variable};
+use myriad_upstream::{Group, Resolver, ResolverConfig};
+
+use crate::limits::Limits;
+use crate::names::StreamNames;
+use crate::settings::StreamSettings;
+
+/// Most addresses made of variables that a worker remembers; a client may have its say in what they hold.
+const ADDRESSES: u64 = 1024;
+
+/// A `stream` block, compiled; workers share it.
+pub struct StreamRuntime {
+    /// The servers behind each socket, by its number.
+    pub(crate) listeners: HashMap<u32, Listener>,
+    pub(crate) servers: Vec<Server>,
+    pub(crate) groups: HashMap<String, Arc<StreamGroup>>,
+    pub(crate) formats: Vec<Format>,
+    pub(crate) names: StreamNames,
+    pub(crate) resolvers: Vec<Arc<ResolverConfig>>,
+    /// What relative paths start from.
+    pub(crate) prefix: PathBuf,
+    pub(crate) hostname: Box<[u8]>,
+}
+
+/// A server.
+pub(crate) struct Server {
+    pub settings: StreamSettings,
+    pub content: Content,
+    /// `allow` and `deny`: the first that covers the client decides.
+    pub access: Box<[AccessRule]>,
+    pub limits: Limits,
+    /// `set`, in their order.
+    pub assignments: Vec<(Arc<Variable>, Template)>,
+    pub bind: Option<Template>,
+    pub upload_rate: Template,
+    pub download_rate: Template,
+    /// The number of its resolver, and how long that is waited for, milliseconds.
+    pub resolver: Option<(usize, u64)>,
+    pub access_logs: Vec<AccessLog>,
+    pub errors: ErrorLog,
+}
+
+impl Server {
+    /// Whether a proxy is believed about the client.
+    pub(crate) fn trusts(&self, proxy: Option<std::net::IpAddr>) -> bool {
+        self.settings.trusted.iter().any(|network: &Network| network.contains(proxy))
+    }
+}
+
+/// What a server does with a connection.
+pub(crate) enum Content {
+    /// `return`.
+    Return(Template),
+    /// `proxy_pass` to an `upstream` block, or a fixed address.
+    Group(Arc<StreamGroup>),
+    /// `proxy_pass` with variables.
+    Named(Template),
+}
+
+/// A group of peers, and what `hash` chooses by.
+pub(crate) struct StreamGroup {
+    pub group: Group,
+    pub key: Option<Template>,
+}
+
+impl StreamRuntime {
+    pub(crate) fn server(&self, id: ServerId) -> &Server {
+        &self.servers[id as usize]
+    }
+}
+
+/// A `stream` block as one worker runs it, from one reload to the next.
+pub struct Streams {
+    pub(crate) runtime: Arc<StreamRuntime>,
+    pub(crate) worker: Rc<WorkerState>,
+    /// What looks names up, by their number in the runtime.
+    pub(crate) resolvers: Vec<Resolver>,
+    /// Groups of addresses that a variable held, by that.
+    pub(crate) addressed: RefCell<Lru<String, Arc<StreamGroup>>>,
+}
+
+impl Streams {
+    /// A block that nobody has connected to yet.
+    pub fn new(runtime: Arc<StreamRuntime>, worker: Rc<WorkerState>) -> Rc<Self> {
+        let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config))).collect();
+        Rc::new(Self { runtime, worker, resolvers, addressed: RefCell::new(Lru::new(ADDRESSES)) })
+    }
+}

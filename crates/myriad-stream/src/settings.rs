@@ -1,0 +1,65 @@
+//! What the directives say.
+
+use myriad_conf::Text;
+use myriad_conf::settings::Network;
+
+/// The directives of a level of `stream`. Times in ms, sizes in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StreamSettings {
+    /// `proxy_pass` of a server.
+    pub pass: Option<Text>,
+    /// `return` of a server.
+    pub answer: Option<Text>,
+    /// `set` of a server, in their order: variable and value.
+    pub assignments: Vec<(Text, Text)>,
+    /// `proxy_connect_timeout`.
+    pub connect_timeout: u64,
+    /// `proxy_timeout`: longest silence on both sides.
+    pub timeout: u64,
+    /// `proxy_next_upstream`.
+    pub next_upstream: bool,
+    /// `proxy_next_upstream_tries`; 0 for all.
+    pub next_upstream_tries: u32,
+    /// `proxy_next_upstream_timeout`; 0 for none.
+    pub next_upstream_timeout: u64,
+    /// `proxy_buffer_size`, for each direction.
+    pub buffer_size: u64,
+    /// `proxy_bind`; none for any address.
+    pub bind: Option<Text>,
+    /// `proxy_protocol`: the peer is told who the client is.
+    pub tells_client: bool,
+    /// `proxy_socket_keepalive`.
+    pub socket_keepalive: bool,
+    /// `proxy_half_close`.
+    pub half_close: bool,
+    /// `proxy_upload_rate`, bytes a second; may hold variables.
+    pub upload_rate: Text,
+    /// `proxy_download_rate`, bytes a second; may hold variables.
+    pub download_rate: Text,
+    /// `proxy_requests`: datagrams of a client after which its next one begins a session anew; 0 for any number.
+    pub requests: u64,
+    /// `proxy_responses`: datagrams of the peer to each of a client; none for any number.
+    pub responses: Option<u64>,
+    /// `tcp_nodelay`.
+    pub tcp_nodelay: bool,
+    /// `proxy_protocol_timeout`.
+    pub header_timeout: u64,
+    /// `preread_buffer_size`.
+    pub preread_buffer_size: u64,
+    /// `preread_timeout`.
+    pub preread_timeout: u64,
+    /// `ssl_preread`.
+    pub ssl_preread: bool,
+    /// `ssl_handshake_timeout`.
+    pub handshake_timeout: u64,
+    /// `set_real_ip_from`: proxies that are believed.
+    pub trusted: Vec<Network>,
+}
+
+// What a server does with its connections is said by itself alone.
+myriad_conf::feature_settings!(StreamSettings, |around| Some(StreamSettings {
+    pass: None,
+    answer: None,
+    assignments: Vec::new(),
+    ..around.clone()
+}));

@@ -1,0 +1,105 @@
+//! Whom a session is passed on to, and what is chosen by.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use myriad_log::Level;
+use myriad_script::Template;
+use myriad_upstream::{Address, AddressError, Affinity, Group, GroupConfig, PeerConfig, PeerStates};
+
+use crate::runtime::StreamGroup;
+use crate::session::Session;
+
+/// The group that a target with variables comes to; the error is the status that the session ends with.
+pub(crate) async fn named(session: &Session, target: &Template) -> Result<Arc<StreamGroup>, u16> {
+    let name = session.eval(target).map_err(|_| 500_u16)?;
+    let name = String::from_utf8_lossy(&name).into_owned();
+    let streams = &session.streams;
+    if let Some(group) = streams.runtime.groups.get(&name) {
+        return Ok(Arc::clone(group));
+    }
+    match Address::parse(&name, None) {
+        Ok(address) => Ok(remembered(session, name, || vec![address])),
+        Err(AddressError::Host(host)) => resolved(session, &name, &host).await,
+        Err(AddressError::Port) => {
+            session.log(Level::Error, format_args!("no port in upstream \"{name}\""));
+            Err(500)
+        }
+        Err(error) => {
+            session.log(Level::Error, format_args!("{error} in upstream \"{name}\""));
+            Err(500)
+        }
+    }
+}
+
+async fn resolved(session: &Session, name: &str, host: &str) -> Result<Arc<StreamGroup>, u16> {
+    let Some((index, timeout_ms)) = session.server().resolver else {
+        session.log(Level::Error, format_args!("no resolver defined to resolve {host}"));
+        return Err(500);
+    };
+    // The name was read as host and port before.
+    let port: u16 = name.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap_or_default();
+    let resolver = session.streams.resolvers[index].clone();
+    match resolver.resolve(host, timeout_ms).await {
+        Ok(addresses) => {
+            let known = format!("{name} {addresses:?}");
+            let peers = || addresses.iter().map(|ip| Address::Tcp(SocketAddr::new(*ip, port))).collect();
+            Ok(remembered(session, known, peers))
+        }
+        Err(error) => {
+            session.log(Level::Error, format_args!("{host} could not be resolved ({error})"));
+            session.attempts.unresolved(host);
+            Err(502)
+        }
+    }
+}
+
+/// The group of addresses that bears a name, made unless the worker remembers it. None of its peers is remembered to have failed.
+fn remembered(session: &Session, name: String, addresses: impl FnOnce() -> Vec<Address>) -> Arc<StreamGroup> {
+    let mut known = session.streams.addressed.borrow_mut();
+    if let Some(group) = known.get_mut(&name) {
+        return Arc::clone(group);
+    }
+    let peers: Vec<PeerConfig> = addresses()
+        .into_iter()
+        .map(|address| PeerConfig { max_fails: 0, ..PeerConfig::new(address) })
+        .collect();
+    let nowhere = Address::Unix(std::path::PathBuf::new());
+    let config = GroupConfig { name: name.clone(), peers, ..GroupConfig::single(nowhere) };
+    let group = Arc::new(StreamGroup { group: Group::new(config, &PeerStates::default()), key: None });
+    known.insert(name, Arc::clone(&group), 1);
+    group
+}
+
+/// What `hash` chooses a peer by.
+pub(crate) fn affinity(session: &Session, group: &StreamGroup) -> Affinity {
+    let Some(key) = &group.key else {
+        return Affinity::Client(session.client().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
+    };
+    // Any peer will do for a key that cannot be told.
+    session.eval(key).map_or(Affinity::None, |key| Affinity::Key(Bytes::from(key)))
+}
+
+/// The address that a connection is made from (`proxy_bind`), port 0 where none is said; none where the text comes to nothing. The
+/// error is the status that the session ends with.
+pub(crate) fn bind(session: &Session) -> Result<Option<SocketAddr>, u16> {
+    let Some(bind) = &session.server().bind else { return Ok(None) };
+    let text = session.eval(bind).map_err(|_| 500_u16)?;
+    let text = String::from_utf8_lossy(&text);
+    if text.is_empty() || text == "off" {
+        return Ok(None);
+    }
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    let bound = text.parse().or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0)));
+    bound.map(Some).map_err(|_| {
+        session.log(Level::Error, format_args!("invalid local address \"{text}\""));
+        500
+    })
+}
+
+/// A number of bytes a second; what is none limits nothing.
+pub(crate) fn rate(session: &Session, rate: &Template) -> u64 {
+    let text = session.eval(rate).unwrap_or_default();
+    myriad_conf::number::parse_size(&text).unwrap_or(0)
+}

@@ -1,0 +1,190 @@
+//! The variables of streams, each one row: name and value.
+
+use std::net::{IpAddr, SocketAddr};
+
+use myriad_calendar::{format_time_iso8601, format_time_local};
+use myriad_exchange::exchange::variables::write::{address, show, text, thousandths};
+use myriad_http::proxy_protocol::ProxyHeader;
+use myriad_log::local_time;
+use myriad_net::Peer;
+use myriad_script::{Builtin, Environment, EvalError, Frame};
+use myriad_upstream::Attempt;
+
+use crate::names::StreamNames;
+use crate::preread::Hello;
+use crate::session::Session;
+
+/// Appends a value; false where there is none.
+type Value = fn(&Session, &mut Vec<u8>) -> bool;
+
+/// The version of nginx whose behaviour this is, as of `$nginx_version` in `http`.
+const VERSION: &str = "1.31.4";
+
+const ROWS: &[(&str, Value)] = &[
+    ("binary_remote_addr", binary_address),
+    ("bytes_received", |session, out| show(out, session.received.get())),
+    ("bytes_sent", |session, out| show(out, session.sent.get())),
+    ("connection", |session, out| show(out, session.connection.id)),
+    ("hostname", |session, out| {
+        out.extend_from_slice(&session.streams.runtime.hostname);
+        true
+    }),
+    ("limit_conn_status", |session, out| {
+        session.limited.get().is_some_and(|status| show(out, status.name()))
+    }),
+    ("msec", |_, out| thousandths(out, myriad_net::clock::now_ms())),
+    ("nginx_version", |_, out| show(out, VERSION)),
+    ("pid", |_, out| show(out, std::process::id())),
+    ("protocol", |session, out| show(out, if session.is_datagram { "UDP" } else { "TCP" })),
+    ("proxy_protocol_addr", |session, out| proxied(session, out, |header| Some(header.source.ip()))),
+    ("proxy_protocol_port", |session, out| proxied(session, out, |header| Some(header.source.port()))),
+    ("proxy_protocol_server_addr", |session, out| {
+        proxied(session, out, |header| Some(header.destination.ip()))
+    }),
+    ("proxy_protocol_server_port", |session, out| {
+        proxied(session, out, |header| Some(header.destination.port()))
+    }),
+    ("realip_remote_addr", |session, out| address(out, session.connection.peer.ip())),
+    ("realip_remote_port", |session, out| {
+        let Peer::Inet(peer) = session.connection.peer else { return true };
+        show(out, peer.port())
+    }),
+    ("remote_addr", |session, out| address(out, session.client())),
+    ("remote_port", |session, out| {
+        let port = session.client_socket().map(|client| client.port());
+        port.filter(|port| *port > 0).is_none_or(|port| show(out, port))
+    }),
+    ("server_addr", server_addr),
+    ("server_port", |session, out| local(session).is_none_or(|local| show(out, local.port()))),
+    ("session_time", |session, out| {
+        thousandths(out, myriad_net::clock::now_ms().saturating_sub(session.began_ms))
+    }),
+    ("ssl_alpn_protocol", |session, out| {
+        session.tls().filter(|tls| !tls.alpn.is_empty()).is_some_and(|tls| {
+            out.extend_from_slice(&tls.alpn);
+            true
+        })
+    }),
+    ("ssl_cipher", |session, out| session.tls().is_some_and(|tls| show(out, &tls.cipher))),
+    ("ssl_curve", |session, out| session.tls().is_some_and(|tls| show(out, &tls.curve))),
+    ("ssl_preread_alpn_protocols", |session, out| of_hello(session, out, |hello| &hello.alpn)),
+    ("ssl_preread_protocol", |session, out| of_hello(session, out, |hello| hello.protocol.as_bytes())),
+    ("ssl_preread_server_name", |session, out| of_hello(session, out, |hello| &hello.server_name)),
+    ("ssl_protocol", |session, out| session.tls().is_some_and(|tls| show(out, tls.protocol))),
+    ("ssl_server_name", |session, out| {
+        text(out, session.tls().and_then(|tls| tls.server_name.as_ref().map(ToString::to_string)))
+    }),
+    ("ssl_session_reused", |session, out| {
+        session.tls().is_some_and(|tls| show(out, if tls.resumed { "r" } else { "." }))
+    }),
+    ("status", |session, out| show(out, format_args!("{:03}", session.status.get()))),
+    ("time_iso8601", |_, out| stamp(out, format_time_iso8601)),
+    ("time_local", |_, out| stamp(out, format_time_local)),
+    ("upstream_addr", |session, out| of_attempts(session, out, |attempt, out| show(out, &attempt.address))),
+    ("upstream_bytes_received", |session, out| {
+        of_attempts(session, out, |attempt, out| show(out, attempt.bytes_received))
+    }),
+    ("upstream_bytes_sent", |session, out| {
+        of_attempts(session, out, |attempt, out| show(out, attempt.bytes_sent))
+    }),
+    ("upstream_connect_time", |session, out| {
+        of_attempts(session, out, |attempt, out| time(out, attempt.connect_ms))
+    }),
+    ("upstream_first_byte_time", |session, out| {
+        of_attempts(session, out, |attempt, out| time(out, attempt.header_ms))
+    }),
+    ("upstream_session_time", |session, out| {
+        of_attempts(session, out, |attempt, out| time(out, attempt.response_ms))
+    }),
+];
+
+/// The names, for the configuration.
+pub(crate) fn names() -> StreamNames {
+    StreamNames::new(ROWS.iter().map(|(name, _)| *name).collect())
+}
+
+impl Environment for Session {
+    fn variable(&self, id: Builtin, _: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
+        if let Some((_, value)) = ROWS.get(id.0 as usize) {
+            return Ok(value(self, out));
+        }
+        let fact = self.streams.runtime.names.fact(id);
+        Ok(fact.zip(self.proxied()).is_some_and(|(fact, header)| header.tlv(fact, out)))
+    }
+
+    fn uri(&self) -> &[u8] {
+        b""
+    }
+
+    fn args(&self) -> &[u8] {
+        b""
+    }
+
+    fn uri_was_escaped(&self) -> bool {
+        false
+    }
+
+    fn rewrite(&mut self, _: &[u8], _: &[u8]) {}
+}
+
+fn binary_address(session: &Session, out: &mut Vec<u8>) -> bool {
+    match session.client() {
+        Some(IpAddr::V4(ip)) => out.extend_from_slice(&ip.octets()),
+        Some(IpAddr::V6(ip)) => out.extend_from_slice(&ip.octets()),
+        None => out.extend_from_slice(b"unix:"),
+    }
+    true
+}
+
+fn local(session: &Session) -> Option<SocketAddr> {
+    session.connection.local()
+}
+
+fn server_addr(session: &Session, out: &mut Vec<u8>) -> bool {
+    let local = local(session);
+    address(out, local.map(|local| local.ip()));
+    if local.is_none() {
+        out.extend_from_slice(&session.connection.local_path().unwrap_or_default());
+    }
+    true
+}
+
+fn proxied<T: std::fmt::Display>(
+    session: &Session,
+    out: &mut Vec<u8>,
+    told: fn(&ProxyHeader) -> Option<T>,
+) -> bool {
+    session.proxied().and_then(told).is_some_and(|told| show(out, told))
+}
+
+fn of_hello(session: &Session, out: &mut Vec<u8>, part: fn(&Hello) -> &[u8]) -> bool {
+    session.hello.get().is_some_and(|hello| {
+        out.extend_from_slice(part(hello));
+        true
+    })
+}
+
+fn stamp<const N: usize>(out: &mut Vec<u8>, format: fn(u64, i32) -> [u8; N]) -> bool {
+    let now_s = myriad_net::clock::now_ms() / 1000;
+    out.extend_from_slice(&format(now_s, local_time::offset_minutes(now_s)));
+    true
+}
+
+/// The values of all tries, with commas between them.
+fn of_attempts(session: &Session, out: &mut Vec<u8>, value: fn(&Attempt, &mut Vec<u8>) -> bool) -> bool {
+    let attempts = session.attempts.get();
+    for (index, attempt) in attempts.iter().enumerate() {
+        if index > 0 {
+            out.extend_from_slice(b", ");
+        }
+        value(attempt, out);
+    }
+    !attempts.is_empty()
+}
+
+fn time(out: &mut Vec<u8>, ms: Option<u64>) -> bool {
+    match ms {
+        Some(ms) => thousandths(out, ms),
+        None => show(out, "-"),
+    }
+}

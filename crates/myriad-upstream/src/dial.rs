@@ -1,0 +1,199 @@
+//! Connections whose bytes are nobody's request: those that `stream` passes on.
+//!
+//! A peer is chosen as for a request, by the same groups and the same health. The next one is tried while none has taken the
+//! connection: afterwards nobody knows what it has done with the bytes.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use bytes::Bytes;
+use rustix::net::sockopt;
+use tokio::io::AsyncWriteExt;
+use tokio::net::UdpSocket;
+
+use crate::address::Address;
+use crate::attempts::{AttemptLog, Attempts};
+use crate::balance::Tried;
+use crate::clock;
+use crate::connect::connect;
+use crate::connections::{Connections, Place};
+use crate::error::{ErrorKind, OriginError, Phase};
+use crate::group::Group;
+use crate::peer::Active;
+use crate::request::Affinity;
+use crate::shortage::with_descriptor;
+use crate::stream::Stream;
+use crate::tls::{self, OriginTls};
+
+/// How a peer is connected to.
+pub struct Dial {
+    /// What a peer is chosen by.
+    pub affinity: Affinity,
+    /// The address that the connection is made from (`proxy_bind`), port 0 for any.
+    pub bind: Option<SocketAddr>,
+    /// Longest wait for a connection, and for TLS, milliseconds (`proxy_connect_timeout`).
+    pub connect_ms: u64,
+    /// Whether the kernel probes an idle connection (`proxy_socket_keepalive`).
+    pub keepalive: bool,
+    /// What the peer is told first, ahead of TLS (`proxy_protocol`); empty for nothing.
+    pub preface: Bytes,
+    /// TLS with the peer (`proxy_ssl`).
+    pub tls: Option<OriginTls>,
+    /// Whether another peer is tried where one cannot be connected to (`proxy_next_upstream`).
+    pub next: bool,
+    /// Most peers that are tried, 0 for all (`proxy_next_upstream_tries`).
+    pub tries: u32,
+    /// No further peer is tried after so many milliseconds, 0 for no limit (`proxy_next_upstream_timeout`).
+    pub next_timeout_ms: u64,
+    /// The list of tries, which goes on to grow and change.
+    pub attempts: Attempts,
+}
+
+/// A connection to a peer, which counts as one of that peer's until it is dropped.
+#[derive(Debug)]
+pub struct Dialed<T> {
+    /// The connection.
+    pub link: T,
+    log: AttemptLog,
+    #[expect(dead_code, reason = "it is held, not asked")]
+    place: Place,
+    #[expect(dead_code, reason = "it is held, not asked")]
+    active: Active,
+}
+
+impl<T> Dialed<T> {
+    /// Notes bytes that the peer was sent.
+    pub fn sent(&self, bytes: usize) {
+        self.log.sent(bytes);
+    }
+
+    /// Notes bytes that came from the peer.
+    pub fn received(&self, bytes: usize) {
+        self.log.first_byte();
+        self.log.received(bytes);
+    }
+}
+
+impl Group {
+    /// Connects to a peer. `failed` is told of each failure that another try follows; the last one is returned.
+    pub async fn dial(
+        &self,
+        connections: &Connections,
+        dial: &Dial,
+        failed: impl Fn(&OriginError),
+    ) -> Result<Dialed<Stream>, OriginError> {
+        let open = async |address: &Address| {
+            let make_descriptors = || connections.make_descriptors();
+            let stream = connect(address, dial.bind, dial.connect_ms, &make_descriptors).await?;
+            dial.agree(stream).await
+        };
+        self.dial_by(connections, dial, open, failed).await
+    }
+
+    /// Makes a socket of UDP that exchanges datagrams with a peer. That nobody listens there is known later, if ever.
+    pub async fn dial_datagrams(
+        &self,
+        connections: &Connections,
+        dial: &Dial,
+        failed: impl Fn(&OriginError),
+    ) -> Result<Dialed<UdpSocket>, OriginError> {
+        let open = async |address: &Address| {
+            let make_descriptors = || connections.make_descriptors();
+            let opened = with_descriptor(async || datagrams(address, dial.bind).await, make_descriptors);
+            opened.await.map_err(|error| OriginError::io("connect", &error, Phase::Connecting))
+        };
+        self.dial_by(connections, dial, open, failed).await
+    }
+
+    async fn dial_by<T>(
+        &self,
+        connections: &Connections,
+        dial: &Dial,
+        open: impl AsyncFn(&Address) -> Result<T, OriginError>,
+        failed: impl Fn(&OriginError),
+    ) -> Result<Dialed<T>, OriginError> {
+        dial.attempts.enter_group();
+        let started = clock::now();
+        let most = if dial.tries == 0 { usize::MAX } else { dial.tries as usize };
+        let mut left = self.size().min(most);
+        let mut tried = Tried::default();
+        let mut last: Option<OriginError> = None;
+        loop {
+            let Some(pick) = self.pick(&mut tried, &dial.affinity).peer() else {
+                return Err(last.unwrap_or_else(|| self.nobody_to_dial(dial)));
+            };
+            if let Some(error) = last.take() {
+                failed(&error);
+            }
+            let address = &pick.config.address;
+            let log = dial.attempts.begin(address.to_string());
+            let place = connections.take(|| false, dial.connect_ms).await;
+            let opened = match place {
+                Ok(place) => open(address).await.map(|link| (link, place)),
+                Err(error) => Err(error),
+            };
+            let error = match opened {
+                Ok((link, place)) => {
+                    self.succeeded(pick.index);
+                    log.connected(false);
+                    return Ok(Dialed { link, log, place, active: pick.active });
+                }
+                Err(error) => error.at(address),
+            };
+            log.failed(error.status());
+            let is_ours = matches!(error.kind(), ErrorKind::NoConnection);
+            if !is_ours {
+                self.failed(pick.index);
+            }
+            left = left.saturating_sub(1);
+            let in_time = dial.next_timeout_ms == 0 || clock::now() - started < dial.next_timeout_ms;
+            if is_ours || !dial.next || !in_time || left == 0 {
+                return Err(error);
+            }
+            last = Some(error);
+        }
+    }
+
+    fn nobody_to_dial(&self, dial: &Dial) -> OriginError {
+        self.forgive_all();
+        let error = OriginError::new(ErrorKind::NoLivePeer, Phase::Connecting, "no live upstreams");
+        dial.attempts.begin(self.name().to_owned()).failed(error.status());
+        error
+    }
+}
+
+impl Dial {
+    /// Tells a peer what comes first, and agrees on TLS with it.
+    async fn agree(&self, mut stream: Stream) -> Result<Stream, OriginError> {
+        if let (true, Stream::Tcp(socket)) = (self.keepalive, &stream) {
+            sockopt::set_socket_keepalive(socket, true)
+                .map_err(|error| OriginError::io("setsockopt", &error.into(), Phase::Connecting))?;
+        }
+        if !self.preface.is_empty() {
+            let sent = stream.write_all(&self.preface);
+            match tokio::time::timeout(Duration::from_millis(self.connect_ms), sent).await {
+                Err(_) => return Err(OriginError::timeout(Phase::Connecting)),
+                Ok(Err(error)) => return Err(OriginError::io("send", &error, Phase::Connecting)),
+                Ok(Ok(())) => {}
+            }
+        }
+        match &self.tls {
+            None => Ok(stream),
+            Some(tls) => tls::secure(stream, tls, self.connect_ms).await,
+        }
+    }
+}
+
+async fn datagrams(address: &Address, bind: Option<SocketAddr>) -> io::Result<UdpSocket> {
+    let Address::Tcp(address) = address else {
+        return Err(io::Error::other("datagrams are passed on to an address and a port alone"));
+    };
+    let any: SocketAddr = match address {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let socket = UdpSocket::bind(bind.unwrap_or(any)).await?;
+    socket.connect(address).await?;
+    Ok(socket)
+}

@@ -1,0 +1,19 @@
+//! What a client says to open TLS, as `ssl_preread` reads it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use myriad_stream::preread::{Reading, read};
+
+fuzz_target!(|bytes: &[u8]| {
+    let whole = read(bytes);
+    if let Reading::Done(hello) = &whole {
+        assert!(hello.server_name.len() + hello.alpn.len() <= 2 * bytes.len());
+    }
+    // A verdict that is there does not change with what comes later.
+    for length in 0..bytes.len().min(600) {
+        if let Reading::Done(early) = read(&bytes[..length]) {
+            assert_eq!(Reading::Done(early), whole);
+            break;
+        }
+    }
+});
