@@ -4,10 +4,14 @@
 //! |---|---|
 //! | `files` | files under a root, their precompressed neighbours (`gzip_static`) |
 //! | `autoindex` | lists of folders |
+//! | `fancyindex` | lists of folders as tables that can be sorted |
+//! | `folder` | what is in a folder, for both |
 //! | `empty_gif` | a picture of one pixel |
 //! | `stub_status` | the server's counters |
 
 pub mod autoindex;
 pub mod empty_gif;
+pub mod fancyindex;
 pub mod files;
+mod folder;
 pub mod stub_status;

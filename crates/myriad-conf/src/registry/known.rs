@@ -125,7 +125,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
          ssl_certificate_by_lua_block echo echo_exec echo_location echo_sleep pagespeed \
          pagespeed_file_cache_path modsecurity modsecurity_rules modsecurity_rules_file \
          headers_more vhost_traffic_status vhost_traffic_status_zone vhost_traffic_status_display \
-         passenger_enabled passenger_root passenger_ruby fancyindex fancyindex_exact_size nchan_publisher \
+         passenger_enabled passenger_root passenger_ruby nchan_publisher \
          nchan_subscriber push_stream_publisher push_stream_subscriber rds_json redis_pass redis2_query \
          redis2_pass srcache_fetch srcache_store \
          subs_filter subs_filter_types testcookie upload_pass upload_progress xss_get dav_ext_methods rtmp \

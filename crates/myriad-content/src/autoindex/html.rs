@@ -6,7 +6,8 @@ use myriad_calendar::format_time_local;
 use myriad_http::uri::{Escape, escape};
 use myriad_log::local_time;
 
-use super::item::{Item, ItemKind};
+use crate::folder::{Item, ItemKind};
+
 use super::settings::AutoindexSettings;
 
 /// Characters of a name that are shown.

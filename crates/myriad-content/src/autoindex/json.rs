@@ -6,7 +6,7 @@ use myriad_calendar::write_http_date;
 use myriad_conf::model::LogEscape;
 use myriad_log::write_escaped;
 
-use super::item::{Item, ItemKind};
+use crate::folder::{Item, ItemKind};
 
 /// The array; in a call of `callback` where there is one.
 pub(super) fn array(items: &[Item], callback: Option<&[u8]>) -> Vec<u8> {

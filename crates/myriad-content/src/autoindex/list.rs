@@ -1,19 +1,15 @@
 //! A folder that is read, and what its list is sent as.
 
-use std::fs::DirEntry;
-use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use myriad_conf::settings::Settings;
-use myriad_files::SystemError;
 use myriad_http::uri;
 use myriad_log::Level;
 use myriad_net::ResponseBody;
 
-use super::item::{Item, ItemKind};
+use crate::folder::{Item, ItemKind, Selection, read};
+
 use super::settings::{AutoindexFormat, AutoindexSettings};
 use super::{html, json, xml};
 use myriad_exchange::exchange::Answer;
@@ -58,7 +54,7 @@ impl Pending for List {
     }
 }
 
-/// Lists a folder, read on the pool of blocking work.
+/// Lists a folder.
 async fn list(exchange: &mut Exchange, rules: AutoindexSettings, folder: PathBuf) -> Step {
     let mut callback = None;
     if rules.format == AutoindexFormat::Jsonp {
@@ -68,18 +64,22 @@ async fn list(exchange: &mut Exchange, rules: AutoindexSettings, folder: PathBuf
         };
         callback = name.map(<[u8]>::to_vec);
     }
-    let shown = folder.clone();
-    let read = tokio::task::spawn_blocking(move || read(&folder)).await;
-    match read.unwrap_or_else(|_| Err(io::Error::other("reading was abandoned"))) {
-        Ok(items) => Step::Answer(answer(exchange, rules, callback.as_deref(), &items)),
-        Err(error) => {
-            let error = SystemError::of(&error);
-            let level = if error.status() == 500 { Level::Crit } else { Level::Error };
-            let folder = shown.display();
-            exchange.request.log(level, format_args!("opendir() \"{folder}\" failed ({error})"));
-            Step::Error(error.status())
+    let selection = Selection { hidden: false, links: true };
+    match read(&exchange.request, folder, selection).await {
+        Ok(mut items) => {
+            sort(&mut items);
+            Step::Answer(answer(exchange, rules, callback.as_deref(), &items))
         }
+        Err(step) => step,
     }
+}
+
+/// Folders first, each kind by name.
+fn sort(items: &mut [Item]) {
+    items.sort_unstable_by(|a, b| {
+        let is_file = |item: &Item| item.kind != ItemKind::Directory;
+        is_file(a).cmp(&is_file(b)).then_with(|| a.name.cmp(&b.name))
+    });
 }
 
 fn answer(
@@ -113,47 +113,6 @@ fn callback_of(args: &[u8]) -> Result<Option<&[u8]>, ()> {
     if plain && name.len() <= LONGEST_CALLBACK { Ok(Some(name)) } else { Err(()) }
 }
 
-/// What is in a folder: folders first, each kind by name, without what is hidden.
-fn read(folder: &Path) -> io::Result<Vec<Item>> {
-    let mut items = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        if !entry.file_name().as_bytes().starts_with(b".") {
-            items.extend(item(&entry)?);
-        }
-    }
-    items.sort_unstable_by(|a, b| {
-        let is_file = |item: &Item| item.kind != ItemKind::Directory;
-        is_file(a).cmp(&is_file(b)).then_with(|| a.name.cmp(&b.name))
-    });
-    Ok(items)
-}
-
-/// None for what this server may not look at. A link that leads nowhere is shown as itself.
-fn item(entry: &DirEntry) -> io::Result<Option<Item>> {
-    let path = entry.path();
-    let metadata = match std::fs::metadata(&path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
-        Err(_) => match std::fs::symlink_metadata(&path) {
-            Ok(metadata) => metadata,
-            // Gone since the folder was read.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        },
-    };
-    Ok(Some(Item {
-        kind: match metadata {
-            _ if metadata.is_dir() => ItemKind::Directory,
-            _ if metadata.is_file() => ItemKind::File,
-            _ => ItemKind::Other,
-        },
-        name: entry.file_name().into_vec(),
-        modified_s: u64::try_from(metadata.mtime()).unwrap_or(0),
-        size: metadata.len(),
-    }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,21 +127,11 @@ mod tests {
     }
 
     #[test]
-    fn folders_stand_first_and_what_is_hidden_is_not_shown() {
-        let folder = std::env::temp_dir().join(format!("myriad-autoindex-{}", std::process::id()));
-        std::fs::create_dir_all(folder.join("zoo")).unwrap();
-        for name in ["b", "a", ".hidden"] {
-            std::fs::write(folder.join(name), name).unwrap();
-        }
-        std::os::unix::fs::symlink("nowhere", folder.join("link")).unwrap();
-        let items = read(&folder);
-        std::fs::remove_dir_all(&folder).unwrap();
-        let items: Vec<_> = items
-            .unwrap()
-            .into_iter()
-            .map(|item| (item.kind.as_str(), String::from_utf8(item.name).unwrap()))
-            .collect();
-        let expected = [("directory", "zoo"), ("file", "a"), ("file", "b"), ("other", "link")];
-        assert_eq!(items, expected.map(|(kind, name)| (kind, name.to_owned())));
+    fn folders_stand_first() {
+        let item = |kind, name: &str| Item { kind, name: name.into(), modified_s: 0, size: 0 };
+        let mut items =
+            [item(ItemKind::File, "b"), item(ItemKind::Directory, "zoo"), item(ItemKind::Other, "a")];
+        sort(&mut items);
+        assert_eq!(items.map(|item| item.name), [b"zoo".to_vec(), b"a".to_vec(), b"b".to_vec()]);
     }
 }

@@ -2,7 +2,6 @@
 
 mod directives;
 mod html;
-mod item;
 mod json;
 mod list;
 mod settings;

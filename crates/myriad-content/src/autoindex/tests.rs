@@ -1,5 +1,6 @@
 use super::html::{Look, page};
-use super::item::{Item, ItemKind};
+use crate::folder::{Item, ItemKind};
+
 use super::settings::AutoindexSettings;
 use super::{json, xml};
 use myriad_serve::testing::{Reached, TestFolder, TestSite, ask};

@@ -5,7 +5,7 @@ use std::io::Write;
 use myriad_calendar::format_time_iso8601;
 use myriad_http::uri::{Escape, escape};
 
-use super::item::{Item, ItemKind};
+use crate::folder::{Item, ItemKind};
 
 /// The document.
 pub(super) fn document(items: &[Item]) -> Vec<u8> {

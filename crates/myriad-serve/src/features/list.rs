@@ -8,7 +8,7 @@ use myriad_conf::{Diagnostic, Model};
 
 use super::{https_only, real_ip, referers, resolver, set_misc, ssl};
 use myriad_cache::{device_class, shared_fetch};
-use myriad_content::{autoindex, empty_gif, files, stub_status};
+use myriad_content::{autoindex, empty_gif, fancyindex, files, stub_status};
 use myriad_control::{api, purge};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::{self, DocumentedVariable};
@@ -27,6 +27,8 @@ static FEATURES: &[Feature] = &[
     api::FEATURE,
     auth_basic::FEATURE,
     Feature::new("auth_request", auth_request::ROWS),
+    // The first that lists folders does.
+    fancyindex::FEATURE,
     autoindex::FEATURE,
     empty_gif::FEATURE,
     stub_status::FEATURE,

@@ -2,8 +2,7 @@
 
 /// What one name in a folder stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Item {
-    /// Folders stand first.
+pub(crate) struct Item {
     pub kind: ItemKind,
     pub name: Vec<u8>,
     pub modified_s: u64,
@@ -11,7 +10,7 @@ pub(super) struct Item {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ItemKind {
+pub(crate) enum ItemKind {
     Directory,
     File,
     /// A socket, a device.
@@ -19,7 +18,7 @@ pub(super) enum ItemKind {
 }
 
 impl ItemKind {
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Directory => "directory",
             Self::File => "file",

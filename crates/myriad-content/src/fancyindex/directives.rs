@@ -1,0 +1,201 @@
+//! The directives.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, set};
+
+use super::order::{By, Order};
+use super::settings::{FancyindexSettings, Insert};
+
+const HSL: Contexts = Contexts::HSL;
+
+/// How a file that is inserted is read, where the module does otherwise.
+const READ_EACH_TIME: &str = "a `local` file is read for each list, so that a change is seen without a reload; a text that cannot be had, or is longer than \
+     1 MB, leaves the page its own";
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "fancyindex",
+        HSL,
+        FLAG,
+        set!(Feature<FancyindexSettings>.flag => on),
+        "Lists folders that have no index, as tables that can be sorted.",
+    )
+    .default("off"),
+    Directive::new(
+        "fancyindex_default_sort",
+        HSL,
+        ONE,
+        Set::Settings(default_sort),
+        "The order where no other is asked for: `name`, `size`, `date`, each with `_desc` or without.",
+    )
+    .default("name"),
+    Directive::new(
+        "fancyindex_case_sensitive",
+        HSL,
+        FLAG,
+        set!(Feature<FancyindexSettings>.flag => case_sensitive),
+        "Whether capital letters stand before small ones.",
+    )
+    .default("on"),
+    Directive::new(
+        "fancyindex_directories_first",
+        HSL,
+        FLAG,
+        set!(Feature<FancyindexSettings>.flag => directories_first),
+        "Whether folders stand before files.",
+    )
+    .default("on"),
+    Directive::new(
+        "fancyindex_exact_size",
+        HSL,
+        FLAG,
+        set!(Feature<FancyindexSettings>.flag => exact_size),
+        "Whether sizes are shown in bytes rather than rounded.",
+    )
+    .default("on"),
+    Directive::new(
+        "fancyindex_localtime",
+        HSL,
+        FLAG,
+        set!(Feature<FancyindexSettings>.flag => local_time),
+        "Whether times are local rather than UTC.",
+    )
+    .default("off"),
+    Directive::new(
+        "fancyindex_time_format",
+        HSL,
+        ONE,
+        Set::Settings(time_format),
+        "How times are written, in a format of `strftime`.",
+    )
+    .default("\"%Y-%b-%d %H:%M\""),
+    Directive::new(
+        "fancyindex_css_href",
+        HSL,
+        ONE,
+        set!(Feature<FancyindexSettings>.text => css),
+        "The address of a style sheet.",
+    )
+    .default("\"\""),
+    Directive::new(
+        "fancyindex_header",
+        HSL,
+        between(1, 2),
+        Set::Settings(|settings, args| {
+            settings.feature_mut::<FancyindexSettings>().header = insert(args)?;
+            Ok(())
+        }),
+        "What stands before a list: a URI (`subrequest`) or a file (`local`).",
+    )
+    .default("\"\"")
+    .differs(READ_EACH_TIME),
+    Directive::new(
+        "fancyindex_footer",
+        HSL,
+        between(1, 2),
+        Set::Settings(|settings, args| {
+            settings.feature_mut::<FancyindexSettings>().footer = insert(args)?;
+            Ok(())
+        }),
+        "What stands behind a list: a URI (`subrequest`) or a file (`local`).",
+    )
+    .default("\"\"")
+    .differs(READ_EACH_TIME),
+    Directive::new(
+        "fancyindex_show_path",
+        HSL,
+        FLAG,
+        Set::Settings(show_path),
+        "Whether the folder's path, and the end of the heading, stand behind the header.",
+    )
+    .default("on"),
+    Directive::new(
+        "fancyindex_ignore",
+        HSL,
+        at_least(1),
+        Set::Settings(ignore),
+        "Names that are not shown: regexes, case disregarded.",
+    )
+    .repeats(),
+    Directive::new(
+        "fancyindex_hide_symlinks",
+        HSL,
+        FLAG,
+        set!(Feature<FancyindexSettings>.flag => hide_links),
+        "Whether symbolic links are left out.",
+    )
+    .default("off"),
+    Directive::new(
+        "fancyindex_hide_parent_dir",
+        HSL,
+        FLAG,
+        set!(Feature<FancyindexSettings>.flag => hide_parent),
+        "Whether the folder above is left out.",
+    )
+    .default("off"),
+    Directive::new(
+        "fancyindex_show_dotfiles",
+        HSL,
+        FLAG,
+        set!(Feature<FancyindexSettings>.flag => show_hidden),
+        "Whether names that begin with a dot are shown.",
+    )
+    .default("off"),
+    Directive::new("fancyindex_name_length", HSL, ONE, Set::Nothing, "How many characters of a name are shown.")
+        .no_effect("the page shortens names to the width of their column, as the module does since it has dropped the directive"),
+];
+
+fn default_sort(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let choices = [
+        ("name", Order::new(By::Name, false)),
+        ("size", Order::new(By::Size, false)),
+        ("date", Order::new(By::Date, false)),
+        ("name_desc", Order::new(By::Name, true)),
+        ("size_desc", Order::new(By::Size, true)),
+        ("date_desc", Order::new(By::Date, true)),
+    ];
+    settings.feature_mut::<FancyindexSettings>().order = args.choice(0, &choices)?;
+    Ok(())
+}
+
+/// Most bytes of a format: each file of a folder has a date in it.
+const LONGEST_FORMAT: usize = 256;
+
+fn time_format(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let format = args.text(0)?;
+    if format.bytes().len() > LONGEST_FORMAT {
+        let message = format!("\"fancyindex_time_format\" is longer than {LONGEST_FORMAT} bytes");
+        return Err(args.error(0, message));
+    }
+    settings.feature_mut::<FancyindexSettings>().time_format = format;
+    Ok(())
+}
+
+/// A path, and how it is had; an empty one is none.
+fn insert(args: &Arguments<'_>) -> Result<Insert, Diagnostic> {
+    let path = args.text(0)?;
+    let local = args.len() > 1 && args.choice(1, &[("subrequest", false), ("local", true)])?;
+    Ok(match (path.is_empty(), local) {
+        (true, _) => Insert::Own,
+        (false, true) => Insert::Local(path),
+        (false, false) => Insert::Subrequest(path),
+    })
+}
+
+fn show_path(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let fancyindex = settings.feature_mut::<FancyindexSettings>();
+    fancyindex.show_path = args.flag(0)?;
+    fancyindex.show_path_at = args.node.span;
+    Ok(())
+}
+
+fn ignore(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let patterns = (0..args.len()).map(|index| args.text(index)).collect::<Result<Vec<_>, _>>()?;
+    let ignore = &mut settings.feature_mut::<FancyindexSettings>().ignore;
+    if args.first {
+        ignore.clear();
+    }
+    ignore.extend(patterns);
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! What stands before and behind a list: a file, or the answer to a subrequest.
+
+use std::future::poll_fn;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::subrequest;
+use myriad_log::Level;
+
+use super::settings::Insert;
+
+/// Most bytes of a file or an answer that are taken. What is longer is left out, and the page has its own head or foot.
+const MOST: usize = 1 << 20;
+
+/// The text that is written to stand there. None where the page's own does, and where it cannot be had, which the error log is told.
+pub(super) async fn text(exchange: &mut Exchange, insert: &Insert) -> Option<Vec<u8>> {
+    let (shown, got) = match insert {
+        Insert::Own => return None,
+        Insert::Local(path) => {
+            let path = exchange.request.runtime().prefix.join(&*path.lossy());
+            (path.display().to_string(), local(path).await)
+        }
+        Insert::Subrequest(uri) => {
+            let mut whole = Vec::new();
+            if !uri.bytes().starts_with(b"/") {
+                whole.extend_from_slice(&exchange.request.route.uri);
+            }
+            whole.extend_from_slice(uri.bytes());
+            (String::from_utf8_lossy(&whole).into_owned(), asked(exchange, &whole).await)
+        }
+    };
+    got.map_err(|reason| {
+        let message = format_args!("\"{shown}\" is left out of the list of a folder: {reason}");
+        exchange.request.log(Level::Error, message);
+    })
+    .ok()
+}
+
+async fn local(path: PathBuf) -> Result<Vec<u8>, String> {
+    let read = move || -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        std::fs::File::open(path)?.take(MOST as u64 + 1).read_to_end(&mut text)?;
+        Ok(text)
+    };
+    let read = tokio::task::spawn_blocking(read).await;
+    match read.map_err(|_| "reading was abandoned".to_owned())? {
+        Ok(text) => bounded(text),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+async fn asked(exchange: &mut Exchange, uri: &[u8]) -> Result<Vec<u8>, String> {
+    let child = subrequest::begin(exchange, uri, b"").map_err(|_| "subrequests cycle".to_owned())?;
+    let answer = subrequest::ask(child).await;
+    let status = answer.answer.status;
+    if status != 200 {
+        return Err(format!("its status is {status}"));
+    }
+    let mut body = answer.into_body();
+    let mut text = Vec::new();
+    while let Some(piece) = poll_fn(|cx| body.as_mut().poll_data(cx)).await {
+        text.extend_from_slice(&piece.map_err(|error| error.to_string())?);
+        text = bounded(text)?;
+    }
+    Ok(text)
+}
+
+fn bounded(text: Vec<u8>) -> Result<Vec<u8>, String> {
+    if text.len() > MOST { Err(format!("it is longer than {MOST} bytes")) } else { Ok(text) }
+}

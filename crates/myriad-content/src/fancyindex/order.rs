@@ -1,0 +1,114 @@
+//! The order of a list: what is written, and what a visitor asks for (`?C=S&O=D`).
+
+use std::cmp::Ordering;
+
+use crate::folder::{Item, ItemKind};
+
+/// What a list is sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum By {
+    #[default]
+    Name,
+    Size,
+    Date,
+}
+
+/// An order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Order {
+    pub by: By,
+    pub descending: bool,
+}
+
+impl Order {
+    pub(super) const fn new(by: By, descending: bool) -> Self {
+        Self { by, descending }
+    }
+
+    /// The order that arguments ask for; none where they ask for none.
+    pub(super) fn asked(args: &[u8]) -> Option<Self> {
+        let (by, descending) = match args {
+            [b'C', b'=', by] => (by, false),
+            [b'C', b'=', by, b'&', b'O', b'=', direction] => (by, *direction == b'D'),
+            _ => return None,
+        };
+        let by = match by {
+            b'S' => By::Size,
+            b'M' => By::Date,
+            _ => By::Name,
+        };
+        Some(Self { by, descending })
+    }
+
+    /// The arguments that ask for the order, as an attribute has them.
+    pub(super) fn arguments(self) -> &'static str {
+        match (self.by, self.descending) {
+            (By::Name, false) => "?C=N&amp;O=A",
+            (By::Name, true) => "?C=N&amp;O=D",
+            (By::Size, false) => "?C=S&amp;O=A",
+            (By::Size, true) => "?C=S&amp;O=D",
+            (By::Date, false) => "?C=M&amp;O=A",
+            (By::Date, true) => "?C=M&amp;O=D",
+        }
+    }
+
+    /// Sorts a list; what is equal stands in the order of its names.
+    pub(super) fn sort(self, items: &mut [Item], case_sensitive: bool, directories_first: bool) {
+        let by_name = |one: &Item, two: &Item| {
+            let folded = |item: &Item| item.name.to_ascii_lowercase();
+            let loosely = if case_sensitive { Ordering::Equal } else { folded(one).cmp(&folded(two)) };
+            loosely.then_with(|| one.name.cmp(&two.name))
+        };
+        items.sort_unstable_by(|one, two| {
+            let ordered = match self.by {
+                By::Name => by_name(one, two),
+                By::Size => one.size.cmp(&two.size),
+                By::Date => one.modified_s.cmp(&two.modified_s),
+            };
+            let ordered = if self.descending { ordered.reverse() } else { ordered };
+            let is_file = |item: &Item| item.kind != ItemKind::Directory;
+            let apart = if directories_first { is_file(one).cmp(&is_file(two)) } else { Ordering::Equal };
+            apart.then(ordered).then_with(|| by_name(one, two))
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(order: Order, case_sensitive: bool, directories_first: bool) -> String {
+        let item = |kind, name: &str, size, modified_s| Item { kind, name: name.into(), modified_s, size };
+        let mut items = [
+            item(ItemKind::File, "b", 3, 1),
+            item(ItemKind::Directory, "d", 9, 9),
+            item(ItemKind::File, "C", 1, 3),
+            item(ItemKind::File, "a", 1, 2),
+            item(ItemKind::Directory, "A", 5, 5),
+        ];
+        order.sort(&mut items, case_sensitive, directories_first);
+        items.iter().map(|item| String::from_utf8_lossy(&item.name)).collect()
+    }
+
+    #[test]
+    fn lists_are_sorted_by_what_is_asked_for() {
+        let order = |text: &str| Order::asked(text.as_bytes()).expect("an order");
+        assert_eq!(sorted(order("C=N&O=A"), true, true), "AdCab");
+        assert_eq!(sorted(order("C=N&O=A"), false, true), "AdabC");
+        assert_eq!(sorted(order("C=N&O=D"), true, true), "dAbaC");
+        assert_eq!(sorted(order("C=N"), false, false), "AabCd");
+        assert_eq!(sorted(order("C=S"), true, true), "AdCab");
+        assert_eq!(sorted(order("C=S&O=D"), true, false), "dAbCa");
+        assert_eq!(sorted(order("C=M&O=D"), true, true), "dACab");
+    }
+
+    #[test]
+    fn other_arguments_ask_for_no_order() {
+        for args in ["", "C=", "C=NN", "C=N&O=", "x&C=N", "C=N&O=A&x", "c=n"] {
+            assert_eq!(Order::asked(args.as_bytes()), None, "{args}");
+        }
+        let asked = |args: &[u8]| Order::asked(args).map(Order::arguments);
+        assert_eq!(asked(b"C=\"&O=>"), Some("?C=N&amp;O=A"), "nothing that was sent is shown");
+        assert_eq!(asked(b"C=M&O=D"), Some("?C=M&amp;O=D"));
+    }
+}

@@ -1,0 +1,56 @@
+//! What the directives say.
+
+use myriad_conf::{Span, Text};
+
+use super::order::Order;
+
+/// What stands before or behind a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Insert {
+    /// That of the page itself.
+    #[default]
+    Own,
+    /// What a URI of this server comes to; one without a leading slash is below the folder.
+    Subrequest(Text),
+    /// A file; a relative path is below the server's prefix.
+    Local(Text),
+}
+
+/// `fancyindex*` of a level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct FancyindexSettings {
+    /// `fancyindex`.
+    pub on: bool,
+    /// `fancyindex_exact_size`.
+    pub exact_size: bool,
+    /// `fancyindex_localtime`.
+    pub local_time: bool,
+    /// `fancyindex_time_format`.
+    pub time_format: Text,
+    /// `fancyindex_default_sort`.
+    pub order: Order,
+    /// `fancyindex_case_sensitive`.
+    pub case_sensitive: bool,
+    /// `fancyindex_directories_first`.
+    pub directories_first: bool,
+    /// `fancyindex_css_href`; empty for none.
+    pub css: Text,
+    /// `fancyindex_header`.
+    pub header: Insert,
+    /// `fancyindex_footer`.
+    pub footer: Insert,
+    /// `fancyindex_ignore`: regexes, case disregarded.
+    pub ignore: Vec<Text>,
+    /// `fancyindex_hide_symlinks`.
+    pub hide_links: bool,
+    /// `fancyindex_hide_parent_dir`.
+    pub hide_parent: bool,
+    /// `fancyindex_show_dotfiles`.
+    pub show_hidden: bool,
+    /// `fancyindex_show_path`.
+    pub show_path: bool,
+    /// Where that is written.
+    pub show_path_at: Span,
+}
+
+myriad_conf::feature_settings!(FancyindexSettings);
