@@ -66,10 +66,10 @@ pub struct CacheSettings {
 
 feature_settings!(CacheSettings);
 
-/// What a page of these origins is kept under: `*_cache_key`, else the key of the protocol; none where it has none either.
-pub fn cache_key(origin: &OriginSettings) -> Option<Cow<'_, Text>> {
-    let default = || origin.protocol.default_key().map(|key| Cow::Owned(Text::builtin(key.text)));
-    origin.own::<CacheSettings>().key.as_ref().map(Cow::Borrowed).or_else(default)
+/// What a page of these origins is kept under: `*_cache_key`, else the key of the protocol.
+pub fn cache_key(origin: &OriginSettings) -> Cow<'_, Text> {
+    let default = || Cow::Owned(Text::builtin(origin.protocol.default_key().text));
+    origin.own::<CacheSettings>().key.as_ref().map_or_else(default, Cow::Borrowed)
 }
 
 /// `personal_cookies`: cookies whose bearer neither reads nor fills a shared page.

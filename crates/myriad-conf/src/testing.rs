@@ -19,7 +19,7 @@ pub const URL: Protocol = Protocol::new(&ProtocolFacts {
     ],
     is_url: true,
     has_environment: false,
-    key: Some(DefaultKey { text: "$proxy_host$request_uri", documented: "what is asked for" }),
+    key: DefaultKey { text: "$proxy_host$request_uri", documented: "what is asked for", warned: false },
 });
 
 static OF_ENVIRONMENT: &[FamilyRow] = &[FamilyRow::new(pass("Asks an origin.")), PARAM];

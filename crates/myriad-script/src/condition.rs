@@ -6,7 +6,7 @@ use crate::frame::Frame;
 use crate::names::Names;
 use crate::predicate::is_true;
 use crate::regex::Regex;
-use crate::template::parse::parse;
+use crate::template::parse::{parse, whole};
 use crate::template::{CaptureForm, Template};
 
 #[cfg(test)]
@@ -127,7 +127,11 @@ fn compare<C: Catalogue>(
     rest: &[&str],
     names: &mut Names<C>,
 ) -> Result<Condition, ScriptError> {
-    let subject = parse(variable, names)?;
+    let is_name = |name: &&str| name.contains('-') && !name.contains(['$', '{']);
+    let subject = match variable.strip_prefix('$').filter(is_name) {
+        Some(name) => whole(name, names)?,
+        None => parse(variable, names)?,
+    };
     if !subject.is_single_variable() {
         return Err(invalid(variable));
     }

@@ -19,7 +19,8 @@ pub enum Role {
     Fixed,
     /// `set` goes to [`Environment::assign`] (`$args`, `$limit_rate`).
     Assignable,
-    /// A name under a prefix (`$http_*`, `$arg_*`, `$cookie_*`): a user variable of the same name hides it.
+    /// A name under a prefix (`$http_*`, `$arg_*`, `$cookie_*`), or one that configurations use for values of their own
+    /// (`$proxy_host`): a user variable of the same name hides it.
     Shadowable,
 }
 

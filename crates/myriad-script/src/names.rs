@@ -135,10 +135,13 @@ impl<C: Catalogue> Names<C> {
     }
 }
 
-/// A name without `$` and in lower case; refuses what no reference could name.
+/// A name without `$` and in lower case; refuses what no reference could name. A `-` ends a name within a text, but the
+/// variable of a condition is a whole word.
 fn lower_name(name: &str) -> Result<String, ScriptError> {
     let bare = name.strip_prefix('$').unwrap_or(name);
-    if bare.is_empty() || !bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+    if bare.is_empty()
+        || !bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    {
         return Err(ScriptError::new(format!("invalid variable name \"{name}\"")));
     }
     Ok(bare.to_ascii_lowercase())

@@ -15,7 +15,9 @@ pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
         let pairs = tls.certificates.iter().chain(&tls.keys).filter(|name| is_tls_file(name));
         let passwords = tls.password_file.iter().filter(|_| !tls.certificates.is_empty());
         let stapled = tls.stapling_file.iter().filter(|_| tls.stapling);
-        let sealing = tls.ticket_keys.iter().chain(&settings.http3.host_key);
+        // As nginx, which looks for keys of tickets where there is a certificate to speak TLS with.
+        let tickets = tls.ticket_keys.iter().filter(|_| !tls.certificates.is_empty());
+        let sealing = tickets.chain(&settings.http3.host_key);
         // Read as nginx reads them, though suites with DHE are not offered.
         let parameters = tls.dhparam.iter().filter(|name| !tls.certificates.is_empty() && !name.is_empty());
         pairs.chain(passwords).chain(stapled).chain(sealing).chain(parameters).chain(client_rules::files(tls))
@@ -45,7 +47,10 @@ mod tests {
         let server = |more: &str| listed(&format!("server {{ listen 443 ssl; {says} {more} }}"));
         assert_eq!(server(""), ["c", "k", "p", "t", "q", "d"]);
         assert_eq!(server("ssl_stapling on;"), ["c", "k", "p", "o", "t", "q", "d"]);
-        assert!(listed("server { listen 80; ssl_password_file p; ssl_dhparam d; }").is_empty());
+        assert!(
+            listed("server { listen 80; ssl_password_file p; ssl_dhparam d; ssl_session_ticket_key /$a/t; }")
+                .is_empty()
+        );
     }
 
     #[test]

@@ -12,6 +12,11 @@ const fn row(name: &'static str, arity: Arity, set: Set, doc: &'static str) -> F
     FamilyRow::new(Directive::new(name, HSL, arity, set, doc))
 }
 
+/// A directive of conditions, one of which is enough; those of directives behind it on a level count too.
+const fn conditions(name: &'static str, set: Set, doc: &'static str) -> FamilyRow {
+    FamilyRow::new(Directive::new(name, HSL, at_least(1), set, doc).repeats())
+}
+
 /// The directives that every protocol of origins has.
 pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
     FamilyRow::new(
@@ -25,7 +30,7 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
         set!(Own<CacheSettings>.text => Some key),
         "What a page is kept under.",
     ))
-    .computed_by(|protocol| Some(protocol.default_key()?.documented)),
+    .computed_by(|protocol| Some(protocol.default_key().documented)),
     FamilyRow::new(
         Directive::new(
             "cache_valid",
@@ -45,6 +50,7 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             Set::Origin(values::cache_methods),
             "Methods whose answers are kept.",
         )
+        .repeats()
         .default("GET HEAD"),
     ),
     FamilyRow::new(
@@ -57,8 +63,8 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
         )
         .default("1"),
     ),
-    row("cache_bypass", at_least(1), Set::Origin(values::cache_bypass), "When the cache is not read."),
-    row("no_cache", at_least(1), Set::Origin(values::no_cache), "When an answer is not kept."),
+    conditions("cache_bypass", Set::Origin(values::cache_bypass), "When the cache is not read."),
+    conditions("no_cache", Set::Origin(values::no_cache), "When an answer is not kept."),
     FamilyRow::new(
         Directive::new(
             "cache_lock",
@@ -98,6 +104,7 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             Set::Origin(values::use_stale),
             "When an expired page may be sent.",
         )
+        .repeats()
         .default("off")
         .differs("`updating` holds for ten minutes after the expiry unless `*_cache_stale` says otherwise; nginx has no bound but `inactive`"),
     ),

@@ -50,11 +50,12 @@ pub(super) fn cache_valid(origin: &mut OriginSettings, args: &mut Arguments<'_>)
 }
 
 pub(super) fn cache_methods(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    let mut methods = Methods::default();
+    let kept = &mut origin.own_mut::<CacheSettings>().methods;
+    let mut methods = if args.first { Methods::default() } else { *kept };
     for index in 0..args.len() {
         methods.post |= args.choice(index, &[("GET", false), ("HEAD", false), ("POST", true)])?;
     }
-    origin.own_mut::<CacheSettings>().methods = methods;
+    *kept = methods;
     Ok(())
 }
 
@@ -74,9 +75,11 @@ pub(super) fn no_cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) ->
 }
 
 pub(super) fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    let mut when = UseStale::default();
     let http = !origin.protocol.has_environment();
-    let mut off = false;
+    let before = origin.own_mut::<CacheSettings>().use_stale;
+    let mut when = if args.first { UseStale::default() } else { before };
+    // `off` excludes all others, also those of directives behind it.
+    let mut off = !args.first && before == UseStale::default();
     for index in 0..args.len() {
         let field = match args.bytes(index) {
             b"error" => &mut when.error,

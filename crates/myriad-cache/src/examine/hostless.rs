@@ -10,13 +10,16 @@ use super::variables::variables;
 use crate::settings::{CacheSettings, CacheZone};
 
 /// Variables that are the same for every host that a request may name. A key that holds any other may tell hosts apart.
-const HOSTLESS: [&str; 14] = [
+const HOSTLESS: [&str; 17] = [
     "args",
     "content_type",
     "document_uri",
     "https",
     "is_args",
     "proxy_host",
+    "proxy_internal_host",
+    "proxy_internal_scheme",
+    "proxy_internal_uri",
     "proxy_port",
     "query_string",
     "remote_user",
@@ -90,7 +93,7 @@ fn hostless(settings: &Settings) -> Option<(Pages<'_>, Span)> {
     let CacheZone::Zone(zone) = &cache.zone else { return None };
     let (key, span) = match &cache.key {
         Some(key) => (key.as_str()?, key.span),
-        None => (protocol.default_key()?.text, Span::default()),
+        None => (protocol.default_key().text, Span::default()),
     };
     let variables = variables(key)?;
     let is_hostless = |name: &str| {
@@ -100,7 +103,8 @@ fn hostless(settings: &Settings) -> Option<(Pages<'_>, Span)> {
     if !variables.iter().all(|name| is_hostless(name)) || !tells_host(origin) {
         return None;
     }
-    let target = if variables.contains(&"proxy_host") { target.bytes() } else { b"" };
+    let names_target = ["proxy_host", "proxy_internal_host"].iter().any(|name| variables.contains(name));
+    let target = if names_target { target.bytes() } else { b"" };
     Some(((zone.bytes(), key.as_bytes(), target), span))
 }
 

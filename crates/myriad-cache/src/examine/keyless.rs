@@ -3,18 +3,19 @@
 use myriad_conf::settings::{Handler, Settings};
 use myriad_conf::{Diagnostic, Span};
 
-use crate::settings::{CacheSettings, CacheZone, cache_key};
+use crate::settings::{CacheSettings, CacheZone};
 
-/// Refuses a cache without a key: every URI would be one page. nginx only warns.
+/// Warns of a cache without a key where nginx has none either, and makes one page of every URI.
 pub(crate) fn examine(settings: &Settings, at: Span, findings: &mut Vec<Diagnostic>) {
     let Some(Handler::Origin { protocol, .. }) = &settings.handler else { return };
     let origin = settings.origin(*protocol);
     if let CacheZone::Zone(zone) = &origin.own::<CacheSettings>().zone
-        && cache_key(origin).is_none()
+        && origin.own::<CacheSettings>().key.is_none()
+        && protocol.default_key().warned
     {
-        let prefix = protocol.prefix();
+        let (prefix, text) = (protocol.prefix(), protocol.default_key().text);
         let message = format!("no \"{prefix}cache_key\" for \"{prefix}cache\"");
-        let help = format!("write {prefix}cache_key \"$scheme$request_method$host$request_uri\";");
-        findings.push(Diagnostic::error(at, message).related(zone.span, "the cache is on here").help(help));
+        let help = format!("pages are kept under \"{text}\": write it, or another {prefix}cache_key");
+        findings.push(Diagnostic::warning(at, message).related(zone.span, "the cache is on here").help(help));
     }
 }

@@ -60,7 +60,7 @@ fn cached(settings: &Settings) -> Option<(&Text, &OriginSettings)> {
 
 /// The value of the first parameter or field that says what the visitor said, where the key does not.
 fn unkeyed<'s>(settings: &Settings, origin: &'s OriginSettings) -> Option<&'s Text> {
-    let key = cache_key(origin).map(|key| key.lossy().into_owned()).unwrap_or_default();
+    let key = cache_key(origin).lossy().into_owned();
     let key = variables(&key).unwrap_or_default();
     let keyed = &settings.feature::<SharedFetchSettings>().keyed;
     let is_keyed = |name: &str| {

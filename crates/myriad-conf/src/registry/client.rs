@@ -1,7 +1,7 @@
 //! Reading from and writing to the client: limits, time-outs, keep-alive.
 
 use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, between, set};
-use crate::settings::{BodyInFile, ClientSettings, LargeBuffers, Lingering, MinRate, Settings, TempPath};
+use crate::settings::{BodyInFile, LargeBuffers, Lingering, MinRate, Settings, TempPath};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
 const HSL: Contexts = Contexts::HSL;
@@ -161,6 +161,7 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(keepalive_disable),
         "Browsers that get no keep-alive.",
     )
+    .repeats()
     .default("msie6"),
     Directive::new(
         "lingering_close",
@@ -282,8 +283,11 @@ fn keepalive_timeout(settings: &mut Settings, args: &mut Arguments<'_>) -> Done 
 }
 
 fn keepalive_disable(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let mut client = ClientSettings { keepalive_disable_msie6: false, ..settings.client.clone() };
-    client.keepalive_disable_safari = false;
+    let mut client = settings.client.clone();
+    if args.first {
+        client.keepalive_disable_msie6 = false;
+        client.keepalive_disable_safari = false;
+    }
     for index in 0..args.len() {
         match args.choice(index, &[("none", 0), ("msie6", 1), ("safari", 2)])? {
             1 => client.keepalive_disable_msie6 = true,

@@ -67,8 +67,7 @@ pub(super) static ROWS: &[Directive] = &[
         exactly(0),
         Set::Settings(internal),
         "Serves internal redirects only.",
-    )
-    .repeats(),
+    ),
     Directive::new(
         "sendfile",
         HSL_IF,

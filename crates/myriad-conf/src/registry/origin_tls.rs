@@ -23,6 +23,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
     FamilyRow::secure(
         row("ssl_protocols", at_least(1), Set::Origin(protocols), "Versions of TLS that an origin may speak.")
+            .repeats()
             .default("TLSv1.2 TLSv1.3")
             .differs("what is older than TLSv1.2 is never spoken, with a warning"),
     ),
@@ -102,7 +103,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
 ];
 
 fn protocols(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    (origin.tls.tls12, origin.tls.tls13) = versions(args)?;
+    (origin.tls.tls12, origin.tls.tls13) = versions(args, (origin.tls.tls12, origin.tls.tls13))?;
     Ok(())
 }
 

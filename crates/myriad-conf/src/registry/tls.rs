@@ -42,6 +42,7 @@ pub(super) static ROWS: &[Directive] = &[
         "Passwords of encrypted keys, a line each.",
     ),
     Directive::new("ssl_protocols", HS, at_least(1), Set::Settings(protocols), "Versions of TLS.")
+        .repeats()
         .default("TLSv1.2 TLSv1.3")
         .differs("what is older than TLSv1.2 is never spoken, with a warning"),
     Directive::new("ssl_ciphers", HS, ONE, set!(Settings.text => Some tls.ciphers), "Suites for TLS 1.2.")
@@ -67,6 +68,7 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(session_cache),
         "Where sessions are kept for clients that come back.",
     )
+    .repeats()
     .default("none")
     .differs("`builtin` is shared by all workers too, and every cache holds over a reload"),
     Directive::new(
@@ -243,14 +245,14 @@ fn key(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    (settings.tls.tls12, settings.tls.tls13) = versions(args)?;
+    (settings.tls.tls12, settings.tls.tls13) = versions(args, (settings.tls.tls12, settings.tls.tls13))?;
     Ok(())
 }
 
-/// Whether TLS 1.2 and TLS 1.3 are named.
-pub(super) fn versions(args: &mut Arguments<'_>) -> Result<(bool, bool), Diagnostic> {
+/// Whether TLS 1.2 and TLS 1.3 are named, here or `before` by a directive of this level.
+pub(super) fn versions(args: &mut Arguments<'_>, before: (bool, bool)) -> Result<(bool, bool), Diagnostic> {
     let words = [("SSLv2", 0), ("SSLv3", 0), ("TLSv1", 0), ("TLSv1.1", 0), ("TLSv1.2", 2), ("TLSv1.3", 3)];
-    let (mut tls12, mut tls13) = (false, false);
+    let (mut tls12, mut tls13) = if args.first { (false, false) } else { before };
     for index in 0..args.len() {
         match args.choice(index, &words)? {
             2 => tls12 = true,

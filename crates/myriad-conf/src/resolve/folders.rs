@@ -10,35 +10,56 @@ use crate::{
 use std::os::unix::ffi::OsStrExt;
 
 impl Builder<'_> {
-    /// Two zones in one folder would take each other's files for their own: they would serve, count and remove them.
+    /// Two zones in one folder would take each other's files for their own: they would serve, count and remove them. A folder
+    /// within another zone's is left alone by that zone, unless it has a name that the zone gives its own.
     pub(super) fn check_zones(&mut self, http: &HttpConf) {
         let folders: Vec<(PathBuf, &CacheZoneConf)> =
             http.cache_zones.iter().map(|zone| (folder(zone), zone)).collect();
         for (at, (path, zone)) in folders.iter().enumerate() {
             let before = &folders[..at];
             let same = before.iter().find(|(other, _)| other == path);
-            let nested =
-                || before.iter().find(|(other, _)| path.starts_with(other) || other.starts_with(path));
-            let Some((other, first)) = same.or_else(nested) else { continue };
+            let mixed = || before.iter().find(|(other, _)| is_mixed(path, other) || is_mixed(other, path));
+            let Some((other, first)) = same.or_else(mixed) else { continue };
             let (shown, name, of) = (path.display(), &zone.name, &first.name);
-            let message = if other == path {
-                format!("the same path name \"{shown}\" is used by the cache zones \"{of}\" and \"{name}\"")
+            let (message, help) = if other == path {
+                let shared = "is used by the cache zones";
+                (format!("the same path name \"{shown}\" {shared} \"{of}\" and \"{name}\""), BESIDE)
             } else if path.starts_with(other) {
-                format!(
-                    "the folder \"{shown}\" of the cache zone \"{name}\" lies in that of \"{of}\", \"{}\"",
-                    other.display()
+                let outer = other.display();
+                let lies = "lies among the files of";
+                (
+                    format!(
+                        "the folder \"{shown}\" of the cache zone \"{name}\" {lies} \"{of}\", \"{outer}\""
+                    ),
+                    OTHER_NAME,
                 )
             } else {
-                format!(
-                    "the folder \"{shown}\" of the cache zone \"{name}\" holds that of \"{of}\", \"{}\"",
-                    other.display()
+                let inner = other.display();
+                let holds = "holds among its files that of";
+                (
+                    format!(
+                        "the folder \"{shown}\" of the cache zone \"{name}\" {holds} \"{of}\", \"{inner}\""
+                    ),
+                    OTHER_NAME,
                 )
             };
             let finding =
                 Diagnostic::error(zone.path.span, message).related(first.path.span, "first used here");
-            self.findings.push(finding.help("give each zone a folder of its own, beside the others"));
+            self.findings.push(finding.help(help));
         }
     }
+}
+
+const BESIDE: &str = "give each zone a folder of its own";
+const OTHER_NAME: &str = "put it beside the other, or give it a name there that has more than the letters a to f and digits, and no dot first";
+
+/// Whether a folder lies in that of a zone, under a name that the zone gives files and folders of its own: hexadecimal digits,
+/// or a dot first. A zone never opens what has another name.
+fn is_mixed(inner: &Path, zone: &Path) -> bool {
+    let Ok(within) = inner.strip_prefix(zone) else { return false };
+    let Some(Component::Normal(name)) = within.components().next() else { return false };
+    let name = name.as_bytes();
+    name.starts_with(b".") || name.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// The folder of a zone without the signs that change nothing: `./`, a slash at the end, `x/..`. Relative ones start from

@@ -18,14 +18,14 @@ pub struct ProtocolFacts {
     pub is_url: bool,
     /// Whether the origin is told a CGI environment (RFC 3875), rather than fields.
     pub has_environment: bool,
-    /// What a page is kept under where no `*_cache_key` is written; none where one must be.
-    pub key: Option<DefaultKey>,
+    /// What a page is kept under where no `*_cache_key` is written.
+    pub key: DefaultKey,
 }
 
 impl ProtocolFacts {
     /// A protocol that tells a CGI environment to an address, without TLS.
     pub const ENVIRONMENT: Self =
-        Self { prefix: "", schemes: &[], is_url: false, has_environment: true, key: None };
+        Self { prefix: "", schemes: &[], is_url: false, has_environment: true, key: DefaultKey::FULL };
 }
 
 /// The key of pages of a protocol, where none is written.
@@ -35,6 +35,17 @@ pub struct DefaultKey {
     pub text: &'static str,
     /// The same as nginx documents it, in Markdown.
     pub documented: &'static str,
+    /// Whether nginx has none, so that every URI would be one page, and warns.
+    pub warned: bool,
+}
+
+impl DefaultKey {
+    /// All that tells pages apart, for protocols without a key of their own.
+    pub const FULL: Self = Self {
+        text: "$scheme$request_method$host$request_uri",
+        documented: "`$scheme$request_method$host$request_uri`, with a warning; nginx has none",
+        warned: true,
+    };
 }
 
 /// What a target may begin with.
@@ -75,7 +86,7 @@ impl Protocol {
     }
 
     /// What a page is kept under where no `*_cache_key` is written.
-    pub fn default_key(self) -> Option<DefaultKey> {
+    pub fn default_key(self) -> DefaultKey {
         self.0.key
     }
 

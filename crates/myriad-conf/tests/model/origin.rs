@@ -94,8 +94,8 @@ fn words_of_next_upstream_set_their_condition() {
 
 #[test]
 fn only_a_protocol_that_says_so_has_a_default_key() {
-    assert_eq!(URL.default_key().unwrap().text, "$proxy_host$request_uri");
-    assert!(ENVIRONMENT.default_key().is_none());
+    assert_eq!(URL.default_key().text, "$proxy_host$request_uri");
+    assert!(ENVIRONMENT.default_key().warned);
 }
 
 #[test]

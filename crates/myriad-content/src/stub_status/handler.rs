@@ -21,7 +21,8 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
         Ok(())
     }),
     "Answers with counts of connections and requests.",
-)];
+)
+.repeats()];
 
 /// `stub_status`.
 #[derive(Debug)]

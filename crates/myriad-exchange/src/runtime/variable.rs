@@ -24,6 +24,8 @@ pub struct VariableRow<R> {
     pub value: Value<R>,
     /// What `set` does; none where the name may not be set.
     pub assign: Option<fn(&mut R, &[u8])>,
+    /// Whether a variable of the configuration may have its name, and hides it then.
+    pub yields: bool,
 }
 
 /// What a value follows from.
@@ -133,7 +135,15 @@ impl<R> VariableRow<R> {
         reads: &'static [Reads],
         value: Value<R>,
     ) -> Self {
-        Self { name, module, status: Status::Same, reads, value, assign: None }
+        Self {
+            name,
+            module,
+            status: Status::Same,
+            reads,
+            value,
+            assign: None,
+            yields: name.as_bytes()[name.len() - 1] == b'_',
+        }
     }
 
     /// A variable that fares otherwise than as nginx documents.
@@ -146,6 +156,12 @@ impl<R> VariableRow<R> {
     #[must_use]
     pub const fn assigned(self, assign: fn(&mut R, &[u8])) -> Self {
         Self { assign: Some(assign), ..self }
+    }
+
+    /// A variable that gives way to one of the configuration with its name.
+    #[must_use]
+    pub const fn yielding(self) -> Self {
+        Self { yields: true, ..self }
     }
 
     /// Whether all names that begin with its own are its.
@@ -165,9 +181,10 @@ impl<R> VariableRow<R> {
 }
 
 impl Rest {
-    /// A field as a variable names it: `_` stands for `-`.
+    /// A field as a variable names it: `_` stands for `-`. A `-` in the variable's name stands for no byte of a field's, as in
+    /// nginx, so that such a variable is empty.
     pub fn field(rest: &str) -> Self {
-        let name = rest.replace('_', "-");
+        let name = rest.replace('-', " ").replace('_', "-");
         Self::Field(match Known::from_bytes(name.as_bytes()) {
             Some(known) => FieldRead::Known(known),
             None => FieldRead::Other(name.into_bytes().into()),

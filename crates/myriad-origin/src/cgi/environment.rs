@@ -68,9 +68,9 @@ fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: Purpose<'_>, para
     let singular = fields.iter_known().filter(|(known, ..)| known.is_none()).nth(1).is_none();
     for (known, field, value) in fields.iter_known() {
         if let Some(known) = known {
-            let framing =
-                matches!(known, Known::ContentLength | Known::ContentType | Known::TransferEncoding);
-            if framing || purpose.leaves_out(Some(known)) || seen.contains(&known) {
+            // The body comes without its transfer coding. `HTTP_CONTENT_LENGTH` and `HTTP_CONTENT_TYPE` go, as nginx has them.
+            let coding = known == Known::TransferEncoding;
+            if coding || purpose.leaves_out(Some(known)) || seen.contains(&known) {
                 continue;
             }
         }

@@ -21,12 +21,15 @@ pub(super) static ROWS: &[FamilyRow] = &[
         set!(Own<FastCgiSettings>.text => Some index),
         "What is added to a script name that ends with a slash.",
     )),
-    FamilyRow::new(row(
-        "split_path_info",
-        ONE,
-        set!(Own<FastCgiSettings>.text => Some split_path_info),
-        "A regex that takes script name and path info apart.",
-    )),
+    FamilyRow::new(
+        row(
+            "split_path_info",
+            ONE,
+            set!(Own<FastCgiSettings>.text => Some split_path_info),
+            "A regex that takes script name and path info apart.",
+        )
+        .repeats(),
+    ),
     FamilyRow::new(
         row(
             "catch_stderr",

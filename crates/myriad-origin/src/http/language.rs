@@ -14,10 +14,11 @@ pub(super) const HTTP: Protocol = Protocol::new(&ProtocolFacts {
     is_url: true,
     has_environment: false,
     // nginx documents another text than it makes the key of: the URI that the origin is asked for.
-    key: Some(DefaultKey {
-        text: "$proxy_internal_scheme://$proxy_host$proxy_internal_uri",
+    key: DefaultKey {
+        text: "$proxy_internal_scheme://$proxy_internal_host$proxy_internal_uri",
         documented: "`$scheme$proxy_host$request_uri`",
-    }),
+        warned: false,
+    },
 });
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(HTTP, FAMILIES);

@@ -43,5 +43,5 @@ fn proxy_directives_of_its_own_are_read() {
 
 #[test]
 fn a_page_has_the_key_that_its_origin_is_asked_by() {
-    assert_eq!(HTTP.default_key().unwrap().text, "$proxy_internal_scheme://$proxy_host$proxy_internal_uri");
+    assert_eq!(HTTP.default_key().text, "$proxy_internal_scheme://$proxy_internal_host$proxy_internal_uri");
 }

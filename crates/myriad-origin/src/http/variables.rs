@@ -14,18 +14,16 @@ use super::uri;
 /// The parts of the URL that the origin is asked for, where HTTP is spoken; the chain of addresses everywhere.
 pub(super) const VARIABLES: &[Row] = &[
     Row::new("proxy", "proxy_add_x_forwarded_for", &[Connection], Made(forwarded_for)),
-    Row::new(
-        "proxy",
-        "proxy_host",
-        &[RequestLine],
-        Made(|request, out| of_url(request, |_, url| out.extend_from_slice(url.proxy_host().as_bytes()))),
-    ),
+    Row::new("proxy", "proxy_host", &[RequestLine], Made(write_host)).yielding(),
     Row::new(
         "proxy",
         "proxy_port",
         &[RequestLine],
         Made(|request, out| of_url(request, |_, url| out.extend_from_slice(url.proxy_port().as_bytes()))),
-    ),
+    )
+    .yielding(),
+    // `$proxy_host`, whatever a configuration has put in its place: of the default key.
+    Row::new("proxy", "proxy_internal_host", &[RequestLine], Made(write_host)).fares(Status::Own),
     // The URI that the origin is asked for, of the default key.
     Row::new(
         "proxy",
@@ -43,6 +41,10 @@ pub(super) const VARIABLES: &[Row] = &[
     )
     .fares(Status::Own),
 ];
+
+fn write_host(request: &Request, out: &mut Vec<u8>) -> bool {
+    of_url(request, |_, url| out.extend_from_slice(url.proxy_host().as_bytes()))
+}
 
 /// Writes of the URL that is asked for; false where there is none.
 fn of_url(request: &Request, write: impl FnOnce(&HttpPlace, &PassUrl)) -> bool {
@@ -82,7 +84,16 @@ mod tests {
         let server = "location / { proxy_pass http://127.0.0.1:81/base/; }";
         let line = ("GET", "/a?b", Version::Http11);
         let mut exchange = Case { line, server, ..Case::default() }.begin();
-        lacks(&mut exchange, &["proxy_host", "proxy_port", "proxy_internal_uri", "proxy_internal_scheme"]);
+        lacks(
+            &mut exchange,
+            &[
+                "proxy_host",
+                "proxy_port",
+                "proxy_internal_host",
+                "proxy_internal_uri",
+                "proxy_internal_scheme",
+            ],
+        );
         let places = &exchange.request.site.runtime.places;
         let location = places.iter().position(|place| place.handler.origin().is_some()).unwrap();
         exchange.request.route.place = location as u32;
@@ -91,6 +102,7 @@ mod tests {
             &[
                 ("proxy_host", "127.0.0.1:81"),
                 ("proxy_port", "81"),
+                ("proxy_internal_host", "127.0.0.1:81"),
                 ("proxy_internal_uri", "/base/a?b"),
                 ("proxy_internal_scheme", "http"),
             ],

@@ -46,10 +46,11 @@ fn proxy_of_a_client_is_never_told() {
 }
 
 #[test]
-fn length_and_type_of_a_body_are_no_http_variables() {
-    // RFC 3875 sections 4.1.2, 4.1.3 and 4.1.18: they are CONTENT_LENGTH and CONTENT_TYPE.
+fn length_and_type_of_a_body_are_told_as_nginx_does_and_its_transfer_coding_is_not() {
     let fields = [("Content-Length", "7"), ("Content-Type", "text/plain"), ("Transfer-Encoding", "chunked")];
-    assert_eq!(told("", "POST /", &fields), [""; 0]);
+    assert_eq!(told("", "POST /", &fields), ["HTTP_CONTENT_LENGTH=7", "HTTP_CONTENT_TYPE=text/plain"]);
+    let written = "fastcgi_param HTTP_CONTENT_LENGTH \"\" if_not_empty;";
+    assert_eq!(told(written, "POST /", &fields), ["HTTP_CONTENT_TYPE=text/plain"]);
 }
 
 #[test]
@@ -149,7 +150,7 @@ fn scgi_tells_the_length_that_is_sent_whatever_others_say() {
     for (payload, length) in [(bytes("four"), 4), (stream(Some(12)), 12), (RequestPayload::Empty, 0)] {
         let head = framed(rules, "/a%0ab", &fields, payload).expect("a head");
         let pairs = format!(
-            "CONTENT_LENGTH\0{length}\0SCGI\x001\0A\0/a\nb\0HTTP_SCGI\x003\0HTTP_HOST\0visited.test\0"
+            "CONTENT_LENGTH\0{length}\0SCGI\x001\0A\0/a\nb\0HTTP_CONTENT_LENGTH\0100\0HTTP_SCGI\x003\0HTTP_HOST\0visited.test\0"
         );
         assert_eq!(head, format!("{}:{pairs},", pairs.len()).as_bytes());
     }

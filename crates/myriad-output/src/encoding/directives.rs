@@ -62,6 +62,7 @@ pub(super) static GZIP: &[Directive] = &[
         Set::Settings(gzip_proxied),
         "Which answers to proxies are compressed.",
     )
+    .repeats()
     .default("off"),
     Directive::new(
         "gzip_http_version",
@@ -171,7 +172,10 @@ fn zstd_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn gzip_proxied(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let mut proxied = Proxied::default();
+    let before = settings.feature_mut::<EncodingSettings>().gzip.proxied;
+    let mut proxied = if args.first { Proxied::default() } else { before };
+    // `off` excludes all others, also those of directives behind it.
+    let mut off = !args.first && before == Proxied::default();
     for index in 0..args.len() {
         let choices = [
             "off",
@@ -186,7 +190,7 @@ fn gzip_proxied(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         ];
         let numbered: Vec<(&str, usize)> = choices.iter().enumerate().map(|(n, name)| (*name, n)).collect();
         match args.choice(index, &numbered)? {
-            0 => proxied = Proxied::default(),
+            0 => off = true,
             1 => proxied.expired = true,
             2 => proxied.no_cache = true,
             3 => proxied.no_store = true,
@@ -197,7 +201,7 @@ fn gzip_proxied(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             _ => proxied.any = true,
         }
     }
-    settings.feature_mut::<EncodingSettings>().gzip.proxied = proxied;
+    settings.feature_mut::<EncodingSettings>().gzip.proxied = if off { Proxied::default() } else { proxied };
     Ok(())
 }
 

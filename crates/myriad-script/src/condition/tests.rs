@@ -102,6 +102,21 @@ fn a_variable_may_be_captured_into_itself() {
 }
 
 #[test]
+fn the_variable_of_a_condition_is_a_whole_word() {
+    let holds = |words: &[&str]| {
+        let mut compiler = compiler();
+        compiler.declare_set("$my-own").unwrap();
+        let condition = compiler.condition(words).unwrap();
+        let request = Request::new(compiler.finish().unwrap()).with("arg_go-get", "1");
+        condition.holds(&request, &mut Frame::new()).unwrap()
+    };
+    assert!(holds(&["($arg_go-get", "=", "1)"]) && holds(&["($arg_go-get)"]));
+    assert!(!holds(&["($my-own)"]));
+    let unknown = compiler().condition(&["($host-name)"]).unwrap_err();
+    assert!(unknown.message.starts_with("unknown \"host-name\" variable"), "{}", unknown.message);
+}
+
+#[test]
 fn wrong_conditions_are_refused_in_nginx_words() {
     let message = |words: &[&str]| compiler().condition(words).unwrap_err().message;
     assert_eq!(message(&["(host)"]), "invalid condition \"host\"");

@@ -43,11 +43,19 @@ fn reference<'t, C: Catalogue>(text: &'t str, names: &mut Names<C>) -> Result<(P
     if name.is_empty() {
         return Err(ScriptError::new("invalid variable name"));
     }
-    let part = match names.resolve(&name.to_ascii_lowercase())? {
+    Ok((variable(name, names)?, after))
+}
+
+/// Compiles a name that is a word of its own, as the variable of a condition is: `-` may stand in it.
+pub(crate) fn whole<C: Catalogue>(name: &str, names: &mut Names<C>) -> Result<Template, ScriptError> {
+    Ok(Template::from_parts(vec![variable(name, names)?]))
+}
+
+fn variable<C: Catalogue>(name: &str, names: &mut Names<C>) -> Result<Part, ScriptError> {
+    Ok(match names.resolve(&name.to_ascii_lowercase())? {
         Resolved::User(variable) => Part::User(variable),
         Resolved::Builtin(id) => Part::Builtin(id),
-    };
-    Ok((part, after))
+    })
 }
 
 fn name_end(text: &str) -> usize {

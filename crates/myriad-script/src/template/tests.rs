@@ -111,7 +111,7 @@ fn user_variables_hide_prefixed_names_but_not_fixed_ones() {
     assert_eq!(compiler.declare_set("$host").unwrap_err().message, "the duplicate \"host\" variable");
     compiler.declare_set("$args").unwrap();
     assert_eq!(compiler.declare_lazy("args").unwrap_err().message, "the duplicate \"args\" variable");
-    assert!(compiler.declare_set("$a-b").is_err());
+    assert!(compiler.declare_set("$a.b").is_err());
     let template = compiler.template("$cookie_a$cookie_b").unwrap();
     let mine = compiler.variable("cookie_a").unwrap();
     let request = Request::new(compiler.finish().unwrap()).with("cookie_a", "theirs").with("cookie_b", "B");

@@ -44,10 +44,7 @@ impl Compile<'_> {
         let number = self.http.cache_zones.iter().position(|conf| conf.name == zone)?;
         let zone = self.zone(zone)?;
         let cache = origin.own::<CacheSettings>();
-        let key = match cache_key(origin) {
-            Some(key) => self.in_rules(|compile| compile.template(&key)),
-            None => Template::constant(b""),
-        };
+        let key = self.in_rules(|compile| compile.template(&cache_key(origin)));
         let names = self.scripts.catalogue();
         let host_in_key = key.reads(|id| names.variable(id).field() == Some(FieldRead::Known(Known::Host)))
             || origin.request.parameters.iter().any(|param| param.name.bytes() == b"HTTP_HOST");

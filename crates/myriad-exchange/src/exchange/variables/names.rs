@@ -44,7 +44,7 @@ impl Catalogue for VariableNames {
         let variable = self.registry.named(name)?;
         let role = match variable.row.assign {
             Some(_) => Role::Assignable,
-            None if variable.row.is_prefix() => Role::Shadowable,
+            None if variable.row.yields => Role::Shadowable,
             None => Role::Fixed,
         };
         Some((self.intern(variable), role))

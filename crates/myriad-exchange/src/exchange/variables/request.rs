@@ -83,7 +83,8 @@ pub(super) const ROWS: &[Row] = &[
         "http3",
         &[RequestLine],
         Ready(|request| Some(if request.received.head.version() == Version::Http3 { b"h3" } else { b"" })),
-    ),
+    )
+    .yielding(),
 ];
 
 fn set_args(request: &mut Request, value: &[u8]) {
