@@ -113,6 +113,11 @@ impl Connection {
         connection
     }
 
+    /// What stands for the datagrams of one client.
+    pub fn of_datagrams(listener: u32, peer: SocketAddr, local: SocketAddr) -> Rc<Self> {
+        Self::without_socket(next_serial(), listener, (Peer::Inet(peer), local), None)
+    }
+
     /// A connection that nobody is on, to take a request through the service without a client; over TLS where there are
     /// facts of that.
     pub fn imagined(listener: u32, local: SocketAddr, tls: Option<TlsFacts>) -> Rc<Self> {

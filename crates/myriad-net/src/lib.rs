@@ -31,6 +31,7 @@ mod test_panic;
 mod timeouts;
 pub mod tls;
 mod transport;
+mod udp_socket;
 
 pub use connection::{Connection, Peer};
 pub use containment::spawn_vital;
@@ -45,3 +46,4 @@ pub use seats::{Seat, Seats, Shortage};
 pub use service::{Limits, Outcome, Service, StreamLimits};
 pub use timeouts::Timeouts;
 pub use tls::{Greeter, Offer as TlsOffer, TlsFacts};
+pub use udp_socket::{Arrival, UdpSocket};

@@ -329,7 +329,7 @@ impl Compile<'_> {
         servers: Vec<Server>,
         listeners: HashMap<u32, Listener>,
     ) -> Result<StreamRuntime, Vec<Diagnostic>> {
-        let Self { around, scripts, mut errors, groups, formats, resolvers, .. } = self;
+        let Self { stream, around, scripts, mut errors, groups, formats, resolvers, .. } = self;
         let names = scripts.finish().unwrap_or_else(|found| {
             // What was declared and has an error was told with its place.
             if errors.is_empty() {
@@ -340,8 +340,11 @@ impl Compile<'_> {
         if !errors.is_empty() {
             return Err(errors);
         }
+        let listens = stream.servers.iter().flat_map(|server| &server.listens).filter(|listen| listen.udp);
+        let datagrams = listens.filter_map(|listen| Some(listen.socket_among(around.listeners)?.0)).collect();
         Ok(StreamRuntime {
             listeners,
+            datagrams,
             servers,
             groups,
             formats,

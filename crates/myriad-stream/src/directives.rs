@@ -114,6 +114,21 @@ pub(crate) static ROWS: &[Directive] = &[
     )
     .default("0"),
     Directive::new(
+        "proxy_requests",
+        LEVELS,
+        ONE,
+        set!(Feature<StreamSettings>.number => requests),
+        "After how many datagrams of a client its next one begins a session anew.",
+    )
+    .default("0"),
+    Directive::new(
+        "proxy_responses",
+        LEVELS,
+        ONE,
+        set!(Feature<StreamSettings>.number => Some responses),
+        "How many datagrams a peer answers each of a client with.",
+    ),
+    Directive::new(
         "tcp_nodelay",
         LEVELS,
         FLAG,

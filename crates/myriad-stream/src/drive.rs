@@ -44,7 +44,8 @@ async fn serve(streams: Rc<Streams>, connection: Rc<Connection>, default: Server
     client.close();
 }
 
-fn greet(session: &Session) {
+/// Says who has come.
+pub(crate) fn greet(session: &Session) {
     let log = &session.server().errors;
     if log.enabled(Level::Info) {
         let id = session.connection.id;

@@ -18,6 +18,7 @@
 //! | `drive` | a connection from its first byte to its line in the log |
 //! | `preread` | the name and protocols of TLS that a client asks for, read before the connection is passed on |
 //! | `target`, `relay`, `pace` | whom to connect to; bytes both ways, with rates and time-outs |
+//! | `udp` | datagrams: sessions of clients, and their ends |
 //! | `admission`, `limits` | `limit_conn`, `allow` and `deny` |
 
 #![forbid(unsafe_code)]
@@ -36,10 +37,12 @@ mod runtime;
 mod session;
 mod settings;
 mod target;
+mod udp;
 mod variables;
 
 pub use compile::{Kept, MakeResolver, Surroundings, compile};
 pub use runtime::{StreamRuntime, Streams};
+pub use udp::sessions;
 
 use myriad_exchange::feature::Feature;
 

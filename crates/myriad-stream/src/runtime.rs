@@ -1,7 +1,7 @@
 //! A `stream` block as it runs.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ const ADDRESSES: u64 = 1024;
 pub struct StreamRuntime {
     /// The servers behind each socket, by its number.
     pub(crate) listeners: HashMap<u32, Listener>,
+    /// The numbers of those that are sockets of UDP.
+    pub(crate) datagrams: HashSet<u32>,
     pub(crate) servers: Vec<Server>,
     pub(crate) groups: HashMap<String, Arc<StreamGroup>>,
     pub(crate) formats: Vec<Format>,
@@ -78,6 +80,11 @@ pub(crate) struct StreamGroup {
 }
 
 impl StreamRuntime {
+    /// Whether a socket, by its number, is one of UDP.
+    pub fn is_datagram(&self, number: u32) -> bool {
+        self.datagrams.contains(&number)
+    }
+
     pub(crate) fn server(&self, id: ServerId) -> &Server {
         &self.servers[id as usize]
     }

@@ -56,6 +56,7 @@ pub struct Dialed<T> {
     /// The connection.
     pub link: T,
     log: AttemptLog,
+    index: usize,
     #[expect(dead_code, reason = "it is held, not asked")]
     place: Place,
     #[expect(dead_code, reason = "it is held, not asked")]
@@ -106,6 +107,11 @@ impl Group {
         self.dial_by(connections, dial, open, failed).await
     }
 
+    /// Notes that a peer which was dialled turned out to fail: over UDP nothing says so before.
+    pub fn dialed_failed<T>(&self, dialed: &Dialed<T>) {
+        self.failed(dialed.index);
+    }
+
     async fn dial_by<T>(
         &self,
         connections: &Connections,
@@ -137,7 +143,7 @@ impl Group {
                 Ok((link, place)) => {
                     self.succeeded(pick.index);
                     log.connected(false);
-                    return Ok(Dialed { link, log, place, active: pick.active });
+                    return Ok(Dialed { link, log, index: pick.index, place, active: pick.active });
                 }
                 Err(error) => error.at(address),
             };

@@ -33,7 +33,7 @@ pub(super) fn stream_listen(server: &mut ServerConf, args: &mut Arguments<'_>) -
     let mut conf = ListenConf::new(addresses[0].clone(), args.node.span);
     for index in 1..args.len() {
         match args.bytes(index) {
-            b"udp" => return Err(args.error(index, format!("\"udp\" of \"listen\" is {}", super::NOT_YET))),
+            b"udp" => conf.udp = true,
             word @ (b"http2" | b"quic") => {
                 let word = String::from_utf8_lossy(word);
                 let message = format!("\"{word}\" has no meaning in \"stream\"");

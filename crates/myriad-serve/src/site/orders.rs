@@ -22,6 +22,8 @@ pub(super) enum Order {
         sockets: Vec<Socket>,
         /// Those for QUIC.
         quic: Vec<QuicSockets>,
+        /// Those of UDP that `stream` serves.
+        datagrams: Vec<Socket>,
         /// When tunnels of the configuration before end (`worker_shutdown_timeout` of that one).
         tunnels_end: Option<Duration>,
         /// Hears when the sockets are accepted from, or why not.

@@ -34,13 +34,17 @@ pub(super) fn run(
 ) -> std::io::Result<()> {
     let (done, started) = mpsc::channel();
     for (index, worker) in workers.iter().enumerate() {
-        let mut own = Vec::new();
+        let (mut own, mut datagrams) = (Vec::new(), Vec::new());
         let mut own_quic: Vec<QuicSockets> = Vec::new();
         for (position, socket) in sockets.iter().enumerate() {
             let twins = sockets.iter().filter(|twin| twin.number == socket.number).count();
             let rank = sockets[..position].iter().filter(|twin| twin.number == socket.number).count();
             if twins == 1 || rank % workers.len() == index % twins.min(workers.len()) {
                 let descriptor = socket.descriptor.try_clone()?;
+                if streams.is_some_and(|streams| streams.is_datagram(socket.number)) {
+                    datagrams.push(Socket { number: socket.number, descriptor });
+                    continue;
+                }
                 let Some(listener) = runtime.quic_listener(socket.number) else {
                     own.push(Socket { number: socket.number, descriptor });
                     continue;
@@ -59,6 +63,7 @@ pub(super) fn run(
             streams: streams.cloned(),
             sockets: own,
             quic: own_quic,
+            datagrams,
             tunnels_end,
             done: done.clone(),
         };

@@ -10,6 +10,7 @@ use myriad_log::LogWriter;
 use myriad_net::{Acceptor, Seats, Worker};
 use myriad_stream::Streams;
 use tokio::sync::mpsc as channel;
+use tokio::task::JoinHandle;
 
 use super::orders::{Order, QuicSockets, Socket};
 use crate::phases::Phases;
@@ -64,6 +65,7 @@ pub(super) async fn work(
     });
     let mut running: Option<(Rc<SiteService>, Worker<SiteService>)> = None;
     let mut acceptors: Vec<Acceptor> = Vec::new();
+    let mut receivers: Vec<Receiver> = Vec::new();
     let mut limit = None;
     while let Some(order) = inbox.recv().await {
         match order {
@@ -77,11 +79,13 @@ pub(super) async fn work(
                 }
             }
             Order::Reopen => state.logs.reopen(),
-            Order::Run { runtime, streams, sockets, quic, tunnels_end, done } => {
+            Order::Run { runtime, streams, sockets, quic, datagrams, tunnels_end, done } => {
                 if let Some(after) = tunnels_end {
                     myriad_net::end_tunnels(after.as_millis() as u64);
                 }
-                let streams = streams.map(|streams| Streams::new(streams, Rc::clone(&state)));
+                let streams: Option<Rc<Streams>> =
+                    streams.map(|streams| Streams::new(streams, Rc::clone(&state)));
+                let received_by = streams.clone();
                 let site = Rc::new(Generation::new(runtime, Rc::clone(&state), &Phases));
                 let (service, worker) = if let Some((service, worker)) = running.take() {
                     service.replace(site, streams);
@@ -97,12 +101,17 @@ pub(super) async fn work(
                     (Rc::clone(&service), Worker::new(service, state.seats.clone()))
                 };
                 let accepted = accept(&worker, sockets, quic);
+                let received = receive(&service, received_by.as_ref(), datagrams);
                 running = Some((service, worker));
-                let _ = done.send(accepted.map(|next| acceptors = next));
+                let began = accepted.and_then(|next| received.map(|tasks| (next, tasks)));
+                let _ = done.send(began.map(|(next, tasks)| {
+                    acceptors = next;
+                    receivers = tasks;
+                }));
             }
         }
     }
-    drop(acceptors);
+    drop((acceptors, receivers));
     if let Some((_, worker)) = &running {
         match limit {
             None => worker.drain().await,
@@ -114,7 +123,36 @@ pub(super) async fn work(
             }
         }
     }
+    let none_is_left = async {
+        while myriad_stream::sessions() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let _ = tokio::time::timeout(BREAKING_OFF, none_is_left).await;
     state.logs.flush(true);
+}
+
+/// Receives datagrams until dropped.
+struct Receiver(JoinHandle<()>);
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Receives from the sockets of UDP of a configuration.
+fn receive(
+    service: &Rc<SiteService>,
+    streams: Option<&Rc<Streams>>,
+    sockets: Vec<Socket>,
+) -> std::io::Result<Vec<Receiver>> {
+    let Some(streams) = streams else { return Ok(Vec::new()) };
+    let begin = |socket: Socket| {
+        let received = streams.receive(socket.number, socket.descriptor)?;
+        Ok(Receiver(myriad_net::spawn_vital(service, "datagrams", received)))
+    };
+    sockets.into_iter().map(begin).collect()
 }
 
 /// Accepts from the sockets of a configuration; those of the one before are dropped once these are all there.

@@ -1,0 +1,423 @@
+//! Datagrams of UDP: those of one client are a session, which has a socket of its own to its peer.
+//!
+//! ```text
+//! datagram of a new client -> seat -> admitted -> set -> return: one datagram back
+//!                                                     -> proxy_pass: passed on both ways
+//!   --proxy_responses are there, silence, or the end of the worker--> logged
+//! ```
+//! A session costs two seats of `worker_connections`, its own and its peer's, so that a flood of senders, whose addresses may be
+//! forged, is bounded as connections are. Where there is no seat, what comes is lost.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::future::{pending, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use myriad_exchange::runtime::ServerId;
+use myriad_log::Level;
+use myriad_net::deadline::{self, Deadline};
+use myriad_net::{Connection, UdpSocket};
+use myriad_upstream::Dialed;
+use tokio::io::{Interest, ReadBuf};
+use tokio::sync::mpsc;
+
+use crate::admission::admit;
+use crate::drive::{assign, dial, finish, greet, tell};
+use crate::pace::Pace;
+use crate::runtime::{Content, StreamGroup, Streams};
+use crate::session::Session;
+use crate::target;
+
+/// Datagrams of one client that wait to be passed on; what comes beyond them is lost.
+const MOST_WAITING: usize = 64;
+/// The longest datagram, bytes.
+const LONGEST: usize = 65_536;
+
+thread_local! {
+    /// Sessions of this worker.
+    static SESSIONS: Cell<usize> = const { Cell::new(0) };
+    /// What a datagram is read into before its length is known.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The sessions of UDP that this worker has now. They end by themselves when it drains.
+pub fn sessions() -> usize {
+    SESSIONS.get()
+}
+
+/// A session, counted until this is dropped.
+struct Counted;
+
+impl Counted {
+    fn new() -> Self {
+        SESSIONS.set(SESSIONS.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        SESSIONS.set(SESSIONS.get() - 1);
+    }
+}
+
+/// The two ends of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Ends {
+    client: SocketAddr,
+    local: SocketAddr,
+}
+
+/// The sessions of a socket that take what their clients send.
+type Open = Rc<RefCell<HashMap<Ends, mpsc::Sender<Bytes>>>>;
+
+/// A socket as its sessions have it.
+#[derive(Clone)]
+struct Door {
+    streams: Rc<Streams>,
+    number: u32,
+    socket: Rc<UdpSocket>,
+    open: Open,
+}
+
+impl Streams {
+    /// What serves the datagrams of a socket until it is dropped; sessions that have begun go on.
+    pub fn receive(
+        self: &Rc<Self>,
+        number: u32,
+        socket: OwnedFd,
+    ) -> io::Result<Pin<Box<dyn Future<Output = ()>>>> {
+        let socket = Rc::new(UdpSocket::new(socket)?);
+        let door = Door { streams: Rc::clone(self), number, socket, open: Open::default() };
+        Ok(Box::pin(async move { door.serve().await }))
+    }
+}
+
+impl Door {
+    async fn serve(self) {
+        let mut buffer = Vec::new();
+        loop {
+            let take = |arrival: myriad_net::Arrival<'_>| {
+                let ends = Ends { client: arrival.from, local: arrival.to };
+                self.take(ends, Bytes::copy_from_slice(arrival.bytes));
+            };
+            if self.socket.receive(&mut buffer, take).await.is_err() {
+                // An error of an earlier datagram that was sent: the socket goes on.
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    /// Gives a datagram to its session, or begins one.
+    fn take(&self, ends: Ends, bytes: Bytes) {
+        let known = self.open.borrow().get(&ends).cloned();
+        let Some(session) = known else { return self.begin(ends, bytes) };
+        // One that takes no more has ended just now.
+        if let Err(mpsc::error::TrySendError::Closed(bytes)) = session.try_send(bytes) {
+            self.begin(ends, bytes);
+        }
+    }
+
+    fn begin(&self, ends: Ends, bytes: Bytes) {
+        let listener = self.streams.runtime.listeners.get(&self.number);
+        let Some(hosts) = listener.and_then(|listener| listener.hosts_at(|| Some(ends.local))) else {
+            return;
+        };
+        let Some(seat) = self.streams.worker.seats.take() else { return };
+        let (sender, mut datagrams) = mpsc::channel(MOST_WAITING);
+        let _ = sender.try_send(bytes);
+        self.open.borrow_mut().insert(ends, sender.clone());
+        let (door, default) = (self.clone(), hosts.default);
+        tokio::task::spawn_local(async move {
+            let _held = (seat, Counted::new());
+            door.session(ends, default, &mut datagrams).await;
+            door.forget(ends, &sender);
+        });
+    }
+
+    /// Takes a session off those that take datagrams: the client's next one begins another.
+    fn forget(&self, ends: Ends, sender: &mpsc::Sender<Bytes>) {
+        let mut open = self.open.borrow_mut();
+        if open.get(&ends).is_some_and(|known| known.same_channel(sender)) {
+            open.remove(&ends);
+        }
+    }
+
+    async fn session(&self, ends: Ends, default: ServerId, datagrams: &mut mpsc::Receiver<Bytes>) {
+        let connection = Connection::of_datagrams(self.number, ends.client, ends.local);
+        let session = Session::new(Rc::clone(&self.streams), connection, default, true);
+        greet(&session);
+        let status = match admit(&session).and_then(|counted| assign(&session).map(|()| counted)) {
+            Ok(_counted) => self.content(&session, ends, datagrams).await,
+            Err(status) => status,
+        };
+        finish(&session, status);
+    }
+
+    async fn content(&self, session: &Session, ends: Ends, datagrams: &mut mpsc::Receiver<Bytes>) -> u16 {
+        let named;
+        let group = match &session.server().content {
+            Content::Return(text) => {
+                let Ok(text) = session.eval(text) else { return 500 };
+                if let Ok(bytes) = datagrams.try_recv() {
+                    session.received.set(bytes.len() as u64);
+                }
+                if self.socket.send(&text, ends.client, ends.local).await.is_ok() {
+                    session.sent.set(text.len() as u64);
+                }
+                return 200;
+            }
+            Content::Group(group) => group,
+            Content::Named(name) => match target::named(session, name).await {
+                Ok(group) => {
+                    named = group;
+                    &named
+                }
+                Err(status) => return status,
+            },
+        };
+        self.pass(session, ends, group, datagrams).await
+    }
+
+    async fn pass(
+        &self,
+        session: &Session,
+        ends: Ends,
+        group: &StreamGroup,
+        datagrams: &mut mpsc::Receiver<Bytes>,
+    ) -> u16 {
+        let dial = match dial(session, group) {
+            Ok(dial) => dial,
+            Err(status) => return status,
+        };
+        let connections = &session.streams.worker.origins;
+        let dialed = group.group.dial_datagrams(connections, &dial, |error| tell(session, error)).await;
+        let peer = match dialed {
+            Ok(peer) => peer,
+            Err(error) => {
+                tell(session, &error);
+                return 502;
+            }
+        };
+        let server = session.server();
+        let mut relay = Relay {
+            door: self,
+            session,
+            ends,
+            peer: &peer,
+            requests: 0,
+            responses: 0,
+            failed: false,
+            upload: Pace::new(target::rate(session, &server.upload_rate)),
+            download: Pace::new(target::rate(session, &server.download_rate)),
+            pauses: [Deadline::new(), Deadline::new()],
+            came: 0,
+        };
+        let status = relay.run(datagrams).await;
+        if relay.failed {
+            group.group.dialed_failed(&peer);
+        }
+        status
+    }
+}
+
+/// What happens to a session.
+enum Event {
+    /// A datagram of the client.
+    Request(Bytes),
+    /// A datagram of the peer, or that nobody listens there.
+    Response(io::Result<Bytes>),
+    Silence,
+    Worker,
+}
+
+/// A session that is passed on.
+struct Relay<'a> {
+    door: &'a Door,
+    session: &'a Session,
+    ends: Ends,
+    peer: &'a Dialed<PeerSocket>,
+    requests: u64,
+    responses: u64,
+    /// The peer does not answer, or says that nobody listens.
+    failed: bool,
+    upload: Pace,
+    download: Pace,
+    /// Wake the session when its rates allow more.
+    pauses: [Deadline; 2],
+    /// Bytes of the peer.
+    came: u64,
+}
+
+impl Relay<'_> {
+    /// Passes datagrams on until the end; gives the status of the session.
+    async fn run(&mut self, datagrams: &mut mpsc::Receiver<Bytes>) -> u16 {
+        let settings = &self.session.server().settings;
+        let silence = Deadline::new();
+        let peer = self.peer;
+        let mut refusal = pin!(refusal(&peer.link));
+        loop {
+            silence.set(settings.timeout);
+            let event = poll_fn(|cx| {
+                if !self.failed
+                    && let Poll::Ready(error) = refusal.as_mut().poll(cx)
+                {
+                    return Poll::Ready(Event::Response(Err(error)));
+                }
+                self.poll(datagrams, &silence, cx)
+            });
+            let event = event.await;
+            match event {
+                Event::Request(bytes) => {
+                    self.requests += 1;
+                    self.session.received.set(self.session.received.get() + bytes.len() as u64);
+                    match self.peer.link.send(&bytes).await {
+                        Ok(sent) => self.peer.sent(sent),
+                        Err(_) => self.failed = true,
+                    }
+                }
+                Event::Response(Ok(bytes)) => {
+                    let length = bytes.len();
+                    self.responses += 1;
+                    self.came += length as u64;
+                    self.peer.received(length);
+                    let Ends { client, local } = self.ends;
+                    if self.door.socket.send(&bytes, client, local).await.is_ok() {
+                        self.session.sent.set(self.session.sent.get() + length as u64);
+                    }
+                }
+                // As nginx, it counts as an answer: none will come.
+                Event::Response(Err(error)) => {
+                    self.responses += 1;
+                    self.failed = true;
+                    self.told_failure(format_args!("recv() failed ({error})"));
+                }
+                Event::Silence => return self.silent(),
+                Event::Worker => {
+                    self.session.log(Level::Info, format_args!("disconnected on shutdown"));
+                    return 200;
+                }
+            }
+            if settings.requests > 0 && self.requests >= settings.requests {
+                self.leave(datagrams);
+            }
+            if self.is_done() {
+                self.told("udp done");
+                return 200;
+            }
+        }
+    }
+
+    /// Takes no more datagrams of the client: those that wait, and come later, are another session's.
+    fn leave(&self, datagrams: &mut mpsc::Receiver<Bytes>) {
+        datagrams.close();
+        while let Ok(bytes) = datagrams.try_recv() {
+            self.door.take(self.ends, bytes);
+        }
+    }
+
+    fn poll(
+        &mut self,
+        datagrams: &mut mpsc::Receiver<Bytes>,
+        silence: &Deadline,
+        cx: &mut Context<'_>,
+    ) -> Poll<Event> {
+        if deadline::draining() {
+            return Poll::Ready(Event::Worker);
+        }
+        if allows(self.upload, self.session.received.get(), &self.pauses[0], cx)
+            && let Poll::Ready(Some(bytes)) = datagrams.poll_recv(cx)
+        {
+            return Poll::Ready(Event::Request(bytes));
+        }
+        if allows(self.download, self.came, &self.pauses[1], cx) {
+            let received = BUFFER.with_borrow_mut(|buffer| {
+                buffer.resize(LONGEST, 0);
+                let mut room = ReadBuf::new(buffer);
+                let received = self.peer.link.poll_recv(cx, &mut room);
+                received.map_ok(|()| Bytes::copy_from_slice(room.filled()))
+            });
+            if let Poll::Ready(received) = received {
+                return Poll::Ready(Event::Response(received));
+            }
+        }
+        silence.poll_expired(cx).map(|()| Event::Silence)
+    }
+
+    /// Whether as many datagrams came from the peer as are to come.
+    fn is_done(&self) -> bool {
+        let settings = &self.session.server().settings;
+        let are_all = settings.requests == 0 || self.requests >= settings.requests;
+        are_all && self.are_answered() && settings.responses.is_some()
+    }
+
+    fn are_answered(&self) -> bool {
+        let responses = self.session.server().settings.responses;
+        responses.is_none_or(|each| self.responses >= each.saturating_mul(self.requests))
+    }
+
+    fn silent(&mut self) -> u16 {
+        if self.are_answered() {
+            self.told("udp timed out");
+            return 200;
+        }
+        self.failed = true;
+        self.told_failure(format_args!("upstream timed out (110: Connection timed out)"));
+        502
+    }
+
+    fn told_failure(&self, what: std::fmt::Arguments<'_>) {
+        let peer = self.session.last_peer();
+        self.session.log(Level::Error, format_args!("{what} while proxying, upstream: \"{peer}\""));
+    }
+
+    fn told(&self, what: &str) {
+        let Self { session, requests, responses, came, .. } = self;
+        session.log(
+            Level::Info,
+            format_args!(
+                "{what}, packets from/to client:{requests}/{responses}, bytes from/to client:{}/{}, bytes from upstream:{came}",
+                session.received.get(),
+                session.sent.get(),
+            ),
+        );
+    }
+}
+
+/// The socket of a session to its peer.
+type PeerSocket = tokio::net::UdpSocket;
+
+/// Waits until the network says that a datagram could not be delivered: nobody listens, for instance. It is no readiness to read.
+/// Told once; what comes later is never told.
+async fn refusal(socket: &PeerSocket) -> io::Error {
+    loop {
+        if socket.ready(Interest::ERROR).await.is_err() {
+            return pending().await;
+        }
+        if let Ok(Some(error)) = socket.take_error() {
+            return error;
+        }
+        // Taken by another call already: waits for the next.
+        let again = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
+        let _ = socket.try_io(Interest::ERROR, again);
+    }
+}
+
+/// Whether a rate allows more now; else the task is woken when it does.
+fn allows(pace: Pace, moved: u64, pause: &Deadline, cx: &Context<'_>) -> bool {
+    match pace.allows(moved) {
+        Ok(_) => true,
+        Err(wait_ms) => {
+            pause.set(wait_ms);
+            // It was set just now: this only has it wake the task.
+            let _ = pause.poll_expired(cx);
+            false
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Connections of TCP and datagrams of UDP that are passed on.
+//!
+//! covers: proxy_timeout proxy_half_close proxy_responses proxy_requests proxy_upload_rate proxy_download_rate
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+use myriad_tests::{Place, Server, Signal, wait_for};
+
+/// No test waits so long for what comes at once.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A peer that sends back what it is sent, until its side is ended.
+fn echo() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            thread::spawn(move || {
+                let mut reader = stream.try_clone().expect("a copy");
+                let _ = std::io::copy(&mut reader, &mut &stream);
+                let _ = (&stream).write_all(b"end");
+            });
+        }
+    });
+    address
+}
+
+fn start(stream: &str) -> Server {
+    Server::start_with(Place::new(), &format!("stream {{ {stream} }}"), "")
+}
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", server.port)).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    stream
+}
+
+fn exchange(stream: &mut TcpStream, bytes: &[u8]) {
+    let mut writer = stream.try_clone().expect("a copy");
+    thread::scope(|scope| {
+        scope.spawn(move || writer.write_all(bytes).expect("written"));
+        let mut back = vec![0; bytes.len()];
+        stream.read_exact(&mut back).expect("read");
+        assert!(back == bytes, "other bytes came back");
+    });
+}
+
+#[test]
+fn bytes_pass_both_ways_and_go_on_through_a_reload_until_the_end() {
+    let peer = echo();
+    let server = start(&format!("server {{ listen 127.0.0.1:@PORT@; proxy_pass {peer}; }}"));
+    let mut stream = connect(&server);
+    let many: Vec<u8> = (0..3_000_000_u32).map(|number| (number >> 3) as u8).collect();
+    exchange(&mut stream, &many);
+    server.reload("");
+    wait_for("the new configuration", || TcpStream::connect(("127.0.0.1", server.port)).is_err());
+    exchange(&mut stream, b"as before");
+    server.signal(Signal::QUIT);
+    exchange(&mut stream, b"still");
+    stream.shutdown(Shutdown::Both).expect("an end");
+    let mut server = server;
+    wait_for("the end of the server", || server.ended());
+}
+
+#[test]
+fn side_that_has_ended_may_still_be_answered_where_both_may_go_on() {
+    let peer = echo();
+    let server =
+        start(&format!("server {{ listen 127.0.0.1:@PORT@; proxy_pass {peer}; proxy_half_close on; }}"));
+    let mut stream = connect(&server);
+    stream.write_all(b"last words ").expect("written");
+    stream.shutdown(Shutdown::Write).expect("an end");
+    let mut back = String::new();
+    stream.read_to_string(&mut back).expect("read");
+    assert_eq!(back, "last words end");
+}
+
+#[test]
+fn silence_on_both_sides_ends_a_connection() {
+    let peer = echo();
+    let server =
+        start(&format!("server {{ listen 127.0.0.1:@PORT@; proxy_pass {peer}; proxy_timeout 100ms; }}"));
+    let mut stream = connect(&server);
+    assert_eq!(stream.read(&mut [0]).expect("an end"), 0);
+    server.log_has("connection timed out");
+}
+
+#[test]
+fn rates_hold_back_what_is_more_than_they_allow() {
+    let peer = echo();
+    let server = start(&format!(
+        "server {{ listen 127.0.0.1:@PORT@; proxy_pass {peer}; proxy_upload_rate 40k; proxy_download_rate 40k; }}"
+    ));
+    let began = std::time::Instant::now();
+    exchange(&mut connect(&server), &vec![7; 100_000]);
+    // The bytes of a second are there when it begins: 40k, 80k, 120k.
+    assert!(began.elapsed() >= Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[test]
+fn datagrams_of_a_client_are_a_session_until_its_answers_are_there() {
+    let peer = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let address = peer.local_addr().expect("an address");
+    // Tells each sender its own port.
+    thread::spawn(move || {
+        let mut buffer = [0; 64];
+        while let Ok((_, from)) = peer.recv_from(&mut buffer) {
+            let _ = peer.send_to(from.port().to_string().as_bytes(), from);
+        }
+    });
+    let server = start(&format!(
+        "log_format session '$protocol $status $bytes_received'; access_log @DIR@/stream.log session;
+         server {{ listen 127.0.0.1:@PORT@ udp; proxy_pass {address}; proxy_requests 2; proxy_responses 1; }}"
+    ));
+    let client = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    client.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    client.connect(("127.0.0.1", server.port)).expect("connected");
+    let ask = || {
+        client.send(b"port?").expect("sent");
+        let mut buffer = [0; 64];
+        let length = client.recv(&mut buffer).expect("an answer");
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    };
+    let (first, second, third) = (ask(), ask(), ask());
+    assert_eq!(first, second, "two datagrams are of one session");
+    assert_ne!(second, third, "the third begins another");
+    wait_for("the first session's line", || server.read("stream.log").contains("UDP 200 10\n"));
+}
