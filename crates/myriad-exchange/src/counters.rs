@@ -4,6 +4,8 @@ use std::fmt;
 
 use myriad_page::Counter;
 
+use crate::traffic::Board;
+
 /// What one worker has done since it started. Each is counted where it happens, never estimated.
 #[derive(Debug, Default)]
 pub struct Counters {
@@ -25,6 +27,8 @@ pub struct Counters {
     pub fetches: Counter,
     /// Bytes sent to clients.
     pub bytes: Counter,
+    /// Requests by key: servers, filters, origins, whatever is counted apart.
+    pub traffic: Board,
 }
 
 /// The counters at one moment.

@@ -3,6 +3,7 @@
 pub mod access_log;
 pub mod answers;
 pub mod counters;
+pub mod counting;
 pub mod exchange;
 pub mod failure;
 pub mod feature;
@@ -11,4 +12,5 @@ pub mod keys;
 pub mod memory;
 pub mod runtime;
 pub mod subrequest;
+pub mod traffic;
 pub mod worker;

@@ -17,6 +17,7 @@ use crate::exchange::Engine;
 use crate::failure::Failure;
 use crate::memory::{Budget, Memo, Shortcuts};
 use crate::runtime::{OriginGroup, Runtime};
+use crate::traffic::TrafficSlots;
 
 /// Most addresses made of variables that a worker remembers, those that were asked last; a client may have its say in what they
 /// hold.
@@ -123,6 +124,8 @@ pub struct Generation {
     pub resolvers: Vec<Resolver>,
     /// Origins whose address a variable held, by that address.
     pub addressed: RefCell<Lru<String, Arc<OriginGroup>>>,
+    /// Counts of traffic that its requests add to.
+    pub traffic: TrafficSlots,
 }
 
 impl Generation {
@@ -139,6 +142,7 @@ impl Generation {
             shortcuts: Shortcuts::default(),
             early: Budget::default(),
             addressed: RefCell::new(Lru::new(ADDRESSES)),
+            traffic: TrafficSlots::default(),
         }
     }
 }

@@ -17,10 +17,10 @@ use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
 use crate::phases::{self, Decision};
-use myriad_exchange::access_log;
 use myriad_exchange::counters::Counters;
 use myriad_exchange::exchange::{Answer, Exchange, Pending, scratch};
 use myriad_exchange::worker::{Generation, WorkerState};
+use myriad_exchange::{access_log, counting};
 
 /// One worker's share of the site.
 pub(crate) struct SiteService {
@@ -119,6 +119,7 @@ impl Drop for Waiting {
             exchange.request.outcome.finished_ms = myriad_net::clock::now_ms();
             exchange.request.site.worker.counters.requests.add(1);
             exchange.request.count_cache_status();
+            counting::count(&mut exchange);
             access_log::write(&mut exchange);
         }
     }
@@ -269,6 +270,7 @@ impl Service for SiteService {
             exchange.request.outcome.finished_ms = myriad_net::clock::now_ms();
             access_log::write(&mut exchange);
         }
+        counting::count(&mut exchange);
         let refresh = exchange.request.cache.refresh.take();
         exchange.recycle();
         refresh.map(|refresh| Box::pin(async { _ = refresh.await }) as Behind)

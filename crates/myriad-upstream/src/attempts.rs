@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::clock;
 
@@ -10,6 +11,8 @@ use crate::clock;
 pub struct Attempt {
     /// The peer, or the group's name where no peer was live (`$upstream_addr`).
     pub address: String,
+    /// The group that the peer is one of.
+    pub group: Arc<str>,
     /// The status of the response or of the failure, 0 while unknown (`$upstream_status`).
     pub status: u16,
     /// Time to a usable connection, `None` until then (`$upstream_connect_time`).
@@ -48,7 +51,7 @@ impl Attempts {
     /// Notes that a name could not be resolved, which is the try that there was.
     pub fn unresolved(&self, name: &str) {
         self.enter_group();
-        self.begin(name.to_owned()).failed(502);
+        self.begin(name.to_owned(), name.into()).failed(502);
     }
 
     /// Whether a request was sent, of those that are begun from now on.
@@ -61,11 +64,11 @@ impl Attempts {
         self.1.set(!self.0.borrow().is_empty());
     }
 
-    /// Begins a try.
-    pub(crate) fn begin(&self, address: String) -> AttemptLog {
+    /// Begins a try of a peer, or of a group that has none, in the group of that name.
+    pub(crate) fn begin(&self, address: String, group: Arc<str>) -> AttemptLog {
         let mut all = self.0.borrow_mut();
         let elsewhere = self.1.take();
-        all.push(Attempt { address, elsewhere, ..Attempt::default() });
+        all.push(Attempt { address, group, elsewhere, ..Attempt::default() });
         AttemptLog { all: self.clone(), index: all.len() - 1, started: clock::now() }
     }
 }

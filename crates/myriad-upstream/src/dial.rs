@@ -133,7 +133,7 @@ impl Group {
                 failed(&error);
             }
             let address = &pick.config.address;
-            let log = dial.attempts.begin(address.to_string());
+            let log = dial.attempts.begin(address.to_string(), self.label());
             let place = connections.take(|| false, dial.connect_ms).await;
             let opened = match place {
                 Ok(place) => open(address).await.map(|link| (link, place)),
@@ -164,7 +164,7 @@ impl Group {
     fn nobody_to_dial(&self, dial: &Dial) -> OriginError {
         self.forgive_all();
         let error = OriginError::new(ErrorKind::NoLivePeer, Phase::Connecting, "no live upstreams");
-        dial.attempts.begin(self.name().to_owned()).failed(error.status());
+        dial.attempts.begin(self.name().to_owned(), self.label()).failed(error.status());
         error
     }
 }

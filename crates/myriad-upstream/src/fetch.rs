@@ -91,7 +91,7 @@ impl Group {
     /// No peer in time: 502, as NGINX Plus documents of `queue`.
     fn unserved(&self, kind: ErrorKind, request: &OriginRequest, why: &str) -> OriginError {
         let error = OriginError::new(kind, Phase::Connecting, why);
-        request.attempts.begin(self.name().to_owned()).failed(error.status());
+        request.attempts.begin(self.name().to_owned(), self.label()).failed(error.status());
         error
     }
 
@@ -129,7 +129,7 @@ impl Group {
             && request.method.is_idempotent()
             && let Some(pooled) = take_idle(&home, pool, &active, identity(request))
         {
-            let log = request.attempts.begin(address.to_string());
+            let log = request.attempts.begin(address.to_string(), self.label());
             log.connected(true);
             let link = link(pick.config, pooled, log, active.clone(), home.clone(), request);
             match exchange(link, request).await {
@@ -138,7 +138,7 @@ impl Group {
                 Ok(response) => return Ok(response),
             }
         }
-        let log = request.attempts.begin(address.to_string());
+        let log = request.attempts.begin(address.to_string(), self.label());
         let connect_ms = request.timeouts.connect_ms;
         let place = match pool.connections.take(|| pool.close_oldest(), connect_ms).await {
             Ok(place) => place,

@@ -15,6 +15,8 @@ use crate::request::Affinity;
 #[derive(Debug)]
 pub struct Group {
     pub(crate) config: GroupConfig,
+    /// Its name, as tries are told it.
+    label: Arc<str>,
     states: Vec<Arc<PeerState>>,
     /// Also makes one choice at a time of what workers choose at once.
     weights: Mutex<Weights>,
@@ -68,12 +70,22 @@ impl Group {
         }
         let weights = Mutex::new(Weights::new(&config.peers));
         let ring = (config.balance == Balance::Hash { consistent: true }).then(|| Ring::new(&config.peers));
-        Self { config, states, weights, ring, line }
+        let label = config.name.as_str().into();
+        Self { config, label, states, weights, ring, line }
     }
 
     /// The name it was configured with.
     pub fn name(&self) -> &str {
         &self.config.name
+    }
+
+    pub(crate) fn label(&self) -> Arc<str> {
+        Arc::clone(&self.label)
+    }
+
+    /// The peers as they were configured, in the order of the configuration.
+    pub fn peer_configs(&self) -> &[PeerConfig] {
+        &self.config.peers
     }
 
     /// How the peers are doing, in the order of the configuration.

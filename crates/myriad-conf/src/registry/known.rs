@@ -124,7 +124,8 @@ const GROUPS: &[(&str, &str, &str)] = &[
          lua_ssl_trusted_certificate rewrite_by_lua_block rewrite_by_lua_file set_by_lua set_by_lua_block \
          ssl_certificate_by_lua_block echo echo_exec echo_location echo_sleep pagespeed \
          pagespeed_file_cache_path modsecurity modsecurity_rules modsecurity_rules_file \
-         headers_more vhost_traffic_status vhost_traffic_status_zone vhost_traffic_status_display \
+         headers_more vhost_traffic_status_limit_traffic vhost_traffic_status_limit_traffic_by_set_key \
+         vhost_traffic_status_measure_status_codes vhost_traffic_status_set_by_filter \
          passenger_enabled passenger_root passenger_ruby nchan_publisher \
          nchan_subscriber push_stream_publisher push_stream_subscriber rds_json redis_pass redis2_query \
          redis2_pass srcache_fetch srcache_store \

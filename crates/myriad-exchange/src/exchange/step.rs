@@ -145,6 +145,12 @@ pub trait HeadEdit: Send + Sync {
     fn edit(&self, request: &mut Request, frame: &mut Frame, answer: (&Answer, u16), head: &mut Head);
 }
 
+/// Counts the finished requests of a place. A feature keeps one for the place as `Box<dyn Counting>`.
+pub trait Counting: Send + Sync {
+    /// Counts a request that is over, when its end has been noted ([`Outcome::finished_ms`](super::Outcome::finished_ms)).
+    fn count(&self, exchange: &mut Exchange);
+}
+
 /// What a check came to.
 pub enum Verdict {
     /// Nothing to say.

@@ -7,7 +7,7 @@ use myriad_log::{AccessLog, ErrorLog};
 use myriad_net::Timeouts;
 use myriad_script::{Program, Template};
 
-use crate::exchange::{Exchange, Filters, Gate, Handler};
+use crate::exchange::{Counting, Exchange, Filters, Gate, Handler};
 
 use super::{ErrorPage, FilePlace, HeaderRules, Offer, PlaceFeatures, PlaceId};
 
@@ -110,6 +110,8 @@ pub struct LogRules {
     pub rewrites: bool,
     /// `uninitialized_variable_warn`.
     pub uninitialized: bool,
+    /// What counts the requests; none where they are not counted apart.
+    pub counting: Option<Box<dyn Counting>>,
 }
 
 /// Where a request's body is gathered.

@@ -13,6 +13,13 @@ impl PlaceFeatures {
         self.0.push((TypeId::of::<T>(), Box::new(compiled)));
     }
 
+    /// Takes out what a feature has kept, for a place of its own.
+    pub fn take<T: Any>(&mut self) -> Option<T> {
+        let at = self.0.iter().position(|(id, _)| *id == TypeId::of::<T>())?;
+        let kept: Box<dyn Any> = self.0.remove(at).1;
+        kept.downcast().ok().map(|kept| *kept)
+    }
+
     /// What a feature has kept; none where it has nothing to do here.
     pub fn get<T: Any>(&self) -> Option<&T> {
         let kept = self.0.iter().find(|(id, _)| *id == TypeId::of::<T>());
@@ -32,5 +39,6 @@ mod tests {
         features.keep("text");
         assert_eq!((features.get::<u8>(), features.get::<&str>()), (Some(&1), Some(&"text")));
         assert_eq!(features.get::<u16>(), None);
+        assert_eq!((features.take::<u8>(), features.take::<u8>()), (Some(1), None));
     }
 }

@@ -61,7 +61,7 @@ impl Compile<'_> {
                 }
             }
         };
-        let place = Place {
+        let mut place = Place {
             shortcut: false,
             entry: EntryRules {
                 internal: content.internal,
@@ -97,6 +97,7 @@ impl Compile<'_> {
             },
             features: features::compiled(self, settings),
         };
+        place.logs.counting = place.features.take();
         self.places.push(place);
         let label = self.apart(|compile| compile.label(settings));
         self.atlas.places.push(label);
@@ -127,6 +128,7 @@ impl Compile<'_> {
             subrequests: log.subrequest,
             rewrites: log.rewrite,
             uninitialized: log.uninitialized_variable_warn,
+            counting: None,
         }
     }
 

@@ -9,7 +9,7 @@ use myriad_conf::{Diagnostic, Model};
 use super::{https_only, real_ip, referers, resolver, set_misc, ssl};
 use myriad_cache::{device_class, shared_fetch};
 use myriad_content::{autoindex, empty_gif, fancyindex, files, stub_status};
-use myriad_control::{api, purge};
+use myriad_control::{api, purge, traffic_status};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::{self, DocumentedVariable};
 use myriad_exchange::feature::{Feature, TableMaking, TableVariable};
@@ -60,6 +60,7 @@ static FEATURES: &[Feature] = &[
         .with_variables(referers::VARIABLES),
     resolver::FEATURE,
     set_misc::FEATURE,
+    traffic_status::FEATURE,
     Feature::new("slice", slice::ROWS).with_variables(slice::VARIABLES),
     myriad_stream::FEATURE,
     Feature::new("ssi", ssi::ROWS).compiled_by(ssi::keep_most).with_variables(ssi::VARIABLES),

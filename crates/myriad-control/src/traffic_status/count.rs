@@ -1,0 +1,249 @@
+//! A finished request counted.
+
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
+
+use myriad_conf::model::HttpConf;
+use myriad_conf::settings::{Handler, Settings};
+use myriad_log::Level;
+use myriad_script::{Frame, Template};
+
+use super::report::BEGAN_MS;
+use super::settings::{FilterConf, MostNodes, TrafficStatusSettings};
+use super::shown::Shown;
+use myriad_exchange::exchange::{Counting, Exchange, Request, scratch};
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+use myriad_exchange::traffic::{Board, Sample, Shelf, TrafficCounts, TrafficKey, TrafficKind};
+
+/// Most bytes of a key or a group: what is longer is cut.
+const LONGEST: usize = 1024;
+
+/// What a place counts.
+struct TrafficCount {
+    by_host: bool,
+    filters: Box<[Filter]>,
+    ignored: [bool; 5],
+    by_upstream: bool,
+    all: Arc<SharedRules>,
+}
+
+/// What all places of a configuration have in common.
+#[derive(Default)]
+struct SharedRules {
+    /// Bytes of keys that visitors choose.
+    size: u64,
+    most_nodes: MostNodes,
+    buckets: Arc<[u64]>,
+    /// The names of the `upstream` blocks.
+    upstreams: HashSet<String>,
+}
+
+/// A filter of a place.
+struct Filter {
+    key: Template,
+    group: Option<Template>,
+}
+
+impl SharedRules {
+    fn of(http: &HttpConf) -> Self {
+        let settings = http.settings.feature::<TrafficStatusSettings>();
+        Self {
+            size: settings.zone.as_ref().map_or(0, |zone| zone.size),
+            most_nodes: settings.most_nodes.clone(),
+            buckets: settings.buckets.as_slice().into(),
+            upstreams: http.upstreams.iter().map(|upstream| upstream.name.clone()).collect(),
+        }
+    }
+
+    /// Where a filter's key is kept.
+    fn shelf(&self, group: &[u8]) -> Shelf {
+        let MostNodes { number, beginnings } = &self.most_nodes;
+        let is_meant =
+            beginnings.is_empty() || beginnings.iter().any(|beginning| group.starts_with(beginning));
+        if *number > 0 && is_meant { Shelf::Number(*number) } else { Shelf::Bytes(self.size) }
+    }
+}
+
+/// Compiles what a level counts, and how it shows the counts.
+pub(super) fn compile(
+    compiler: &mut dyn SettingsCompiler,
+    settings: &Settings,
+    features: &mut PlaceFeatures,
+) {
+    let conf = settings.feature::<TrafficStatusSettings>();
+    let Some(zone) = &conf.zone else { return };
+    LazyLock::force(&BEGAN_MS);
+    if matches!(settings.handler, Some(Handler::Feature(_))) {
+        let upstreams = compiler.model().upstreams.iter().map(|upstream| upstream.name.clone());
+        features.keep(Shown::of(conf, zone, upstreams.collect()));
+    }
+    if !conf.on || conf.passes_by {
+        return;
+    }
+    let filters = if conf.filter { filters(compiler, conf) } else { Box::default() };
+    let all = compiler.share(SharedRules::of);
+    features.keep::<Box<dyn Counting>>(Box::new(TrafficCount {
+        by_host: conf.filter && conf.by_host,
+        filters,
+        ignored: conf.ignored,
+        by_upstream: conf.by_upstream,
+        all,
+    }));
+}
+
+/// The filters of `http`, then those of the level, each once unless duplicates are wanted.
+fn filters(compiler: &mut dyn SettingsCompiler, conf: &TrafficStatusSettings) -> Box<[Filter]> {
+    let outer = &compiler.model().settings.feature::<TrafficStatusSettings>().filters;
+    let own: &[FilterConf] = if *outer == conf.filters { &[] } else { &conf.filters };
+    let mut texts: Vec<FilterConf> = Vec::new();
+    for filter in outer.iter().chain(own) {
+        let group = filter.group.as_ref().map(myriad_conf::Text::bytes);
+        let is_same = |other: &FilterConf| {
+            other.key.bytes() == filter.key.bytes()
+                && other.group.as_ref().map(myriad_conf::Text::bytes) == group
+        };
+        if !conf.drops_duplicates || !texts.iter().any(is_same) {
+            texts.push(filter.clone());
+        }
+    }
+    // They are evaluated when an answer has been sent, as lines of a log are: of pages that were found by the short way too.
+    let compiled = texts.iter().map(|filter| Filter {
+        key: compiler.answer_template(&filter.key),
+        group: filter.group.as_ref().map(|group| compiler.answer_template(group)),
+    });
+    compiled.collect()
+}
+
+impl Counting for TrafficCount {
+    fn count(&self, exchange: &mut Exchange) {
+        let Exchange { request, frame } = exchange;
+        let sample = sample(request);
+        let class = usize::from(sample.status / 100).wrapping_sub(1);
+        if self.ignored.get(class).is_some_and(|ignored| *ignored) {
+            return;
+        }
+        self.count_server(request, &sample);
+        self.count_cache(request, &sample);
+        if self.by_upstream {
+            self.count_origins(request, &sample);
+        }
+        for filter in &self.filters {
+            self.count_filter(request, frame, filter, &sample);
+        }
+    }
+}
+
+/// The name that a request's server is counted by.
+pub(super) fn server_name(request: &Request) -> &[u8] {
+    let name = &*request.server().name;
+    if name.is_empty() { b"_" } else { name }
+}
+
+/// What there is to count of a request.
+fn sample(request: &Request) -> Sample {
+    let (outcome, sent) = (&request.outcome, &request.outcome.sent);
+    Sample {
+        status: if sent.status > 0 { sent.status } else { outcome.answered.status },
+        cache: request.cache.shown.status,
+        in_bytes: sent.request_bytes,
+        out_bytes: sent.bytes,
+        at_ms: outcome.finished_ms,
+        request_ms: Some(outcome.finished_ms.saturating_sub(request.received.at_ms)),
+        response_ms: None,
+    }
+}
+
+impl TrafficCount {
+    fn count_server(&self, request: &Request, sample: &Sample) {
+        let (site, board) = (&request.site, &request.site.worker.counters.traffic);
+        if self.by_host && !request.route.host.is_empty() {
+            let host = &request.route.host;
+            if let Some(counts) =
+                self.find(board, TrafficKind::Server, b"", host, Shelf::Bytes(self.all.size))
+            {
+                counts.add(sample);
+            }
+            return;
+        }
+        let find = || self.find(board, TrafficKind::Server, b"", server_name(request), Shelf::Fixed);
+        site.traffic.with(board, request.route.server as usize, find, |counts| counts.add(sample));
+    }
+
+    fn count_cache(&self, request: &Request, sample: &Sample) {
+        let (site, board) = (&request.site, &request.site.worker.counters.traffic);
+        let number = usize::from(request.cache.shown.zone);
+        if sample.cache.is_none() {
+            return;
+        }
+        let Some(Some(zone)) = site.runtime.zone_list.get(number) else { return };
+        let find = || self.find(board, TrafficKind::Cache, b"", zone.zone.name().as_bytes(), Shelf::Fixed);
+        // Behind the numbers of the servers.
+        let number = site.runtime.servers.len() + number;
+        site.traffic.with(board, number, find, |counts| counts.add(sample));
+    }
+
+    /// Each try at an origin counts; the bytes are those of the one that answered.
+    fn count_origins(&self, request: &Request, sample: &Sample) {
+        let Some(origin) = &request.origin else { return };
+        let board = &request.site.worker.counters.traffic;
+        let attempts = origin.attempts.get();
+        for (index, attempt) in attempts.iter().enumerate() {
+            if *attempt.address == *attempt.group && self.all.upstreams.contains(&*attempt.group) {
+                continue; // No peer could be asked.
+            }
+            let (kind, zone, shelf) = if self.all.upstreams.contains(&*attempt.group) {
+                (TrafficKind::Peer, attempt.group.as_bytes(), Shelf::Fixed)
+            } else {
+                (TrafficKind::Origin, &b""[..], Shelf::Bytes(self.all.size))
+            };
+            let Some(counts) = self.find(board, kind, zone, attempt.address.as_bytes(), shelf) else {
+                continue;
+            };
+            let response_ms = attempt.response_ms;
+            if index + 1 == attempts.len() {
+                counts.add(&Sample { response_ms, ..*sample });
+            } else {
+                let (status, at_ms) = (attempt.status, sample.at_ms);
+                counts.add(&Sample { status, at_ms, response_ms, ..Sample::default() });
+            }
+        }
+    }
+
+    fn count_filter(&self, request: &Request, frame: &mut Frame, filter: &Filter, sample: &Sample) {
+        let evaluated = scratch::with_buffer(|key| {
+            scratch::with_buffer(|group| {
+                filter.key.eval(request, frame, key)?;
+                if let Some(template) = &filter.group {
+                    template.eval(request, frame, group)?;
+                }
+                // A key that comes to nothing is not counted, as by the module.
+                if !key.is_empty() {
+                    let kind = if filter.group.is_some() { TrafficKind::Filter } else { TrafficKind::Server };
+                    let board = &request.site.worker.counters.traffic;
+                    if let Some(counts) = self.find(board, kind, group, key, self.all.shelf(group)) {
+                        counts.add(sample);
+                    }
+                }
+                Ok::<(), myriad_script::EvalError>(())
+            })
+        });
+        if let Err(error) = evaluated {
+            request.log(Level::Error, format_args!("vhost_traffic_status_filter_by_set_key: {error}"));
+        }
+    }
+
+    fn find(
+        &self,
+        board: &Board,
+        kind: TrafficKind,
+        zone: &[u8],
+        name: &[u8],
+        shelf: Shelf,
+    ) -> Option<Arc<TrafficCounts>> {
+        scratch::with_buffer(|key| {
+            let cut = |text: &'_ [u8]| text.len().min(LONGEST);
+            TrafficKey::write(key, kind, &zone[..cut(zone)], &name[..cut(name)]);
+            board.find(key, shelf, &self.all.buckets)
+        })
+    }
+}

@@ -1,0 +1,265 @@
+//! The rows.
+
+use myriad_conf::number::{parse_millis, parse_size};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
+use myriad_conf::set;
+use myriad_conf::settings::Settings;
+
+use super::handler::Display;
+use super::settings::{FilterConf, Format, MostNodes, TrafficStatusSettings, ZoneConf};
+use myriad_exchange::feature::planned;
+use myriad_exchange::traffic::MOST_BUCKETS;
+
+const HTTP: Contexts = Contexts::HTTP;
+const HSL: Contexts = Contexts::HSL;
+const SL: Contexts = Contexts::SERVER.or(Contexts::LOCATION);
+const NO_LIMITS: &str = "limits of traffic are refused, so that there is nothing to switch; `limit_req`, `limit_conn` and \
+                         `limit_rate` limit visitors";
+
+type Own = TrafficStatusSettings;
+
+/// The directives of nginx-module-vts.
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new("vhost_traffic_status", HSL, FLAG, set!(Feature<Own>.flag => on), "Whether requests are counted.")
+        .default("on"),
+    Directive::new("vhost_traffic_status_zone", HTTP, between(0, 1), Set::Settings(zone), "Turns counting on.")
+        .differs(
+            "the counts are memory of the workers; what visitors choose (hosts, filters) takes at most the size of the zone in \
+             each, and what was used longest ago goes; 1m where none is written",
+        ),
+    Directive::new(
+        "vhost_traffic_status_display",
+        SL,
+        between(0, 1),
+        Set::Settings(|settings, _| {
+            settings.handler = Some(planned(Display));
+            Ok(())
+        }),
+        "Answers with the counts. `…/control?cmd=reset` and `cmd=delete` change them: protect the place by `allow`, `deny`.",
+    ),
+    Directive::new(
+        "vhost_traffic_status_display_format",
+        SL,
+        ONE,
+        Set::Settings(|settings, args| {
+            let formats = [
+                ("json", Format::Json),
+                ("jsonp", Format::Jsonp),
+                ("html", Format::Html),
+                ("prometheus", Format::Prometheus),
+            ];
+            settings.feature_mut::<Own>().format = args.choice(0, &formats)?;
+            Ok(())
+        }),
+        "What a request gets that names no format by `…/format/json`.",
+    )
+    .default("json"),
+    Directive::new(
+        "vhost_traffic_status_display_jsonp",
+        SL,
+        ONE,
+        Set::Settings(callback),
+        "The function that the format `jsonp` calls.",
+    )
+    .default("ngx_http_vhost_traffic_status_jsonp_callback"),
+    Directive::new(
+        "vhost_traffic_status_display_sum_key",
+        SL,
+        ONE,
+        set!(Feature<Own>.name => sum_key),
+        "The name of the sum of all servers.",
+    )
+    .default("*"),
+    Directive::new("vhost_traffic_status_filter", HSL, FLAG, set!(Feature<Own>.flag => filter), "Whether filters count.")
+        .default("on"),
+    Directive::new(
+        "vhost_traffic_status_filter_by_host",
+        HSL,
+        FLAG,
+        set!(Feature<Own>.flag => by_host),
+        "Counts by the host that was asked for instead of by the server's name.",
+    )
+    .default("off"),
+    Directive::new(
+        "vhost_traffic_status_filter_by_set_key",
+        HSL,
+        between(1, 2),
+        Set::Settings(filter),
+        "Counts by a text with variables, in a group.",
+    )
+    .repeats(),
+    Directive::new(
+        "vhost_traffic_status_filter_check_duplicate",
+        HSL,
+        FLAG,
+        set!(Feature<Own>.flag => drops_duplicates),
+        "Whether a filter that is written twice counts once.",
+    )
+    .default("on"),
+    Directive::new(
+        "vhost_traffic_status_filter_max_node",
+        HTTP,
+        at_least(1),
+        Set::Settings(most_nodes),
+        "How many keys filters may have; what was used longest ago goes.",
+    )
+    .default("0")
+    .differs("0 bounds them by the size of the zone; each worker keeps so many"),
+    Directive::new(
+        "vhost_traffic_status_average_method",
+        HSL,
+        between(1, 2),
+        Set::Settings(average),
+        "How the average of times is made: `AMM`, the mean, or `WMA`, in which later ones weigh more.",
+    )
+    .default("AMM 60s"),
+    Directive::new(
+        "vhost_traffic_status_histogram_buckets",
+        HSL,
+        at_least(1),
+        Set::Settings(buckets),
+        "The bounds of histograms of times, in seconds.",
+    ),
+    Directive::new(
+        "vhost_traffic_status_bypass_stats",
+        HSL,
+        FLAG,
+        set!(Feature<Own>.flag => passes_by),
+        "Whether requests are left uncounted.",
+    )
+    .default("off"),
+    Directive::new(
+        "vhost_traffic_status_stats_by_upstream",
+        HTTP,
+        FLAG,
+        set!(Feature<Own>.flag => by_upstream),
+        "Whether origins are counted.",
+    )
+    .default("on"),
+    Directive::new(
+        "vhost_traffic_status_ignore_status",
+        HSL,
+        at_least(1),
+        Set::Settings(ignored),
+        "Answers that are not counted, by the first digit of their status.",
+    )
+    .default("off"),
+    Directive::new(
+        "vhost_traffic_status_dump",
+        HTTP,
+        between(1, 2),
+        Set::Nothing,
+        "A file in which counts outlive a restart.",
+    )
+    .no_effect("counts outlive reloads and begin anew with a restart, which Prometheus takes into account"),
+    Directive::new("vhost_traffic_status_limit", HSL, FLAG, Set::Nothing, "Whether limits of traffic hold.")
+        .no_effect(NO_LIMITS),
+    Directive::new(
+        "vhost_traffic_status_limit_check_duplicate",
+        HSL,
+        FLAG,
+        Set::Nothing,
+        "Whether a limit of traffic that is written twice counts once.",
+    )
+    .no_effect(NO_LIMITS),
+    Directive::new(
+        "vhost_traffic_status_bypass_limit",
+        HSL,
+        FLAG,
+        Set::Nothing,
+        "Whether requests pass limits of traffic.",
+    )
+    .no_effect(NO_LIMITS),
+];
+
+fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut zone = ZoneConf { name: "vhost_traffic_status".to_owned(), size: 1 << 20 };
+    if !args.is_empty() {
+        let invalid = || args.invalid(0, "written as in shared:vhost_traffic_status:1m, with at least 32k");
+        let text = std::str::from_utf8(args.bytes(0)).map_err(|_| invalid())?;
+        let (name, size) =
+            text.strip_prefix("shared:").and_then(|rest| rest.split_once(':')).ok_or_else(invalid)?;
+        zone.size = parse_size(size.as_bytes()).ok().filter(|size| *size >= 32 * 1024).ok_or_else(invalid)?;
+        if name.is_empty() {
+            return Err(invalid());
+        }
+        name.clone_into(&mut zone.name);
+    }
+    settings.feature_mut::<Own>().zone = Some(zone);
+    Ok(())
+}
+
+/// The name of a function: it stands in a script, so that it holds nothing but letters, digits, `_`, `$` and `.`.
+fn callback(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let name = args.name(0)?;
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.')) {
+        return Err(args.invalid(0, "the name of a function"));
+    }
+    settings.feature_mut::<Own>().callback = name;
+    Ok(())
+}
+
+fn filter(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let group = if args.len() > 1 { Some(args.text(1)?) } else { None };
+    let filter = FilterConf { key: args.text(0)?, group };
+    let filters = &mut settings.feature_mut::<Own>().filters;
+    args.start(filters);
+    filters.push(filter);
+    Ok(())
+}
+
+fn most_nodes(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let beginnings = args.words()[1..].iter().map(|word| word.text.clone()).collect();
+    settings.feature_mut::<Own>().most_nodes = MostNodes { number: args.number(0)?, beginnings };
+    Ok(())
+}
+
+fn average(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let weighted = args.choice(0, &[("AMM", false), ("WMA", true)])?;
+    let average_ms = match args.words().get(1) {
+        Some(word) => parse_millis(&word.text).map_err(|_| args.invalid(1, "a time such as 60s"))?,
+        None => 60_000,
+    };
+    let settings = settings.feature_mut::<Own>();
+    (settings.weighted, settings.average_ms) = (weighted, average_ms);
+    Ok(())
+}
+
+fn buckets(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut buckets = Vec::with_capacity(args.len());
+    for index in 0..args.len() {
+        if index == MOST_BUCKETS {
+            return Err(args.error(index, format!("there are more than {MOST_BUCKETS} bounds")));
+        }
+        let text = std::str::from_utf8(args.bytes(index)).unwrap_or_default();
+        let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let seconds = text.parse::<f64>().ok().filter(|_| is_number);
+        let bound = seconds.map(|seconds| (seconds * 1000.0).round() as u64);
+        let rises = |bound: &u64| *bound > buckets.last().copied().unwrap_or(0);
+        let Some(bound) = bound.filter(rises) else {
+            return Err(args.invalid(index, "seconds, at least 0.001 and more than the bound before"));
+        };
+        buckets.push(bound);
+    }
+    settings.feature_mut::<Own>().buckets = buckets;
+    Ok(())
+}
+
+fn ignored(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut ignored = [false; 5];
+    for index in 0..args.len() {
+        let classes = [
+            ("off", None),
+            ("1xx", Some(0)),
+            ("2xx", Some(1)),
+            ("3xx", Some(2)),
+            ("4xx", Some(3)),
+            ("5xx", Some(4)),
+        ];
+        if let Some(class) = args.choice::<Option<usize>>(index, &classes)? {
+            ignored[class] = true;
+        }
+    }
+    settings.feature_mut::<Own>().ignored = ignored;
+    Ok(())
+}

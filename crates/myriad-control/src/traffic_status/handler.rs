@@ -1,0 +1,72 @@
+//! Which page a request asks for.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use myriad_http::Method;
+use myriad_net::ResponseBody;
+
+use super::report::Report;
+use super::settings::Format;
+use super::shown::Shown;
+use super::{control, json, prometheus};
+use myriad_exchange::exchange::{Answer, Exchange, Handler, Step};
+use myriad_exchange::feature::PlannedHandler;
+use myriad_exchange::runtime::SettingsCompiler;
+
+const PAGE: &[u8] = include_bytes!("page.html");
+
+/// `vhost_traffic_status_display`.
+#[derive(Debug)]
+pub(super) struct Display;
+
+impl PlannedHandler for Display {
+    fn make(&self, _: &mut dyn SettingsCompiler, _: &[u8]) -> Option<Box<dyn Handler>> {
+        Some(Box::new(Self))
+    }
+}
+
+impl Handler for Display {
+    fn begin(&self, exchange: &mut Exchange) -> Step {
+        let request = &exchange.request;
+        if !matches!(request.received.head.method(), Method::Get | Method::Head) {
+            return Step::Error(405);
+        }
+        // Without a zone nothing is counted, and the module answers so.
+        let Some(shown) = request.place().features.get::<Shown>() else { return Step::Error(501) };
+        let report = Report::of(request, shown);
+        if request.route.uri.ends_with(b"/control") {
+            let text = control::answer(&report, &request.route.args);
+            return page(text.into_bytes(), &b"application/json"[..]);
+        }
+        let formats = [
+            (&b"/format/json"[..], Format::Json),
+            (b"/format/jsonp", Format::Jsonp),
+            (b"/format/html", Format::Html),
+            (b"/format/prometheus", Format::Prometheus),
+        ];
+        let named = formats.iter().find(|(end, _)| request.route.uri.ends_with(end));
+        match named.map_or(shown.format, |(_, format)| *format) {
+            Format::Json => page(json::all(&report).to_string().into_bytes(), &b"application/json"[..]),
+            Format::Jsonp => {
+                // What is executed begins with nothing that anybody else has chosen.
+                let script = format!("/**/{}({});", shown.callback, json::all(&report));
+                page(script.into_bytes(), &b"application/javascript"[..])
+            }
+            Format::Html => page(PAGE, &b"text/html; charset=utf-8"[..]),
+            Format::Prometheus => {
+                page(prometheus::text(&report).into_bytes(), &b"text/plain; version=0.0.4; charset=utf-8"[..])
+            }
+        }
+    }
+
+    fn only_reads(&self) -> bool {
+        true
+    }
+}
+
+fn page(text: impl Into<Bytes>, media_type: impl Into<Cow<'static, [u8]>>) -> Step {
+    let mut answer = Answer::new(200, ResponseBody::Full(text.into()));
+    answer.media_type = Some(media_type.into());
+    Step::Answer(answer)
+}

@@ -1,0 +1,248 @@
+//! The counts as Prometheus reads them, with the names of nginx-module-vts. The lines of each metric stand together, as the format asks.
+
+use std::fmt::{Display, Write};
+
+use super::json::text as lossy;
+use super::report::{PeerTraffic, Report};
+use myriad_exchange::traffic::{DurationSums, TrafficKind, TrafficSums};
+use myriad_policy::CacheStatus;
+
+/// The page being written.
+struct Page {
+    text: String,
+    /// What the names of all metrics begin with.
+    prefix: &'static str,
+}
+
+/// Something that was counted, and the labels that name it.
+struct Counted<'a> {
+    labels: String,
+    sums: &'a TrafficSums,
+}
+
+impl Page {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let prefix = self.prefix;
+        self.push(format_args!("# HELP {prefix}{name} {help}\n# TYPE {prefix}{name} {kind}\n"));
+    }
+
+    fn line(&mut self, name: &str, labels: &str, value: impl Display) {
+        let prefix = self.prefix;
+        if labels.is_empty() {
+            self.push(format_args!("{prefix}{name} {value}\n"));
+        } else {
+            self.push(format_args!("{prefix}{name}{{{labels}}} {value}\n"));
+        }
+    }
+
+    fn push(&mut self, text: std::fmt::Arguments<'_>) {
+        // Writing to a text does not fail.
+        let _ = self.text.write_fmt(text);
+    }
+
+    /// A metric with a line for each of some figures of each that was counted.
+    fn family<'a, const N: usize>(
+        &mut self,
+        (name, help): (&str, &str),
+        counted: &[Counted<'a>],
+        figures: impl Fn(&'a TrafficSums) -> [(&'static str, u64); N],
+        label: &str,
+    ) {
+        self.head(name, "counter", help);
+        for Counted { labels, sums } in counted {
+            for (value, figure) in figures(sums) {
+                self.line(name, &format!("{labels},{label}=\"{value}\""), figure);
+            }
+        }
+    }
+
+    /// The sum, the average and the histogram of times; `what` is `request` or `response`.
+    fn durations(&mut self, report: &Report<'_>, part: &str, what: &str, counted: &[Counted<'_>]) {
+        let of = |sums: &TrafficSums| -> DurationSums {
+            if what == "request" { sums.request.clone() } else { sums.response.clone() }
+        };
+        let total = format!("{part}_{what}_seconds_total");
+        self.head(&total, "counter", "Times in seconds, summed");
+        for Counted { labels, sums } in counted {
+            self.line(&total, labels, seconds(of(sums).sum_ms));
+        }
+        let average = format!("{part}_{what}_seconds");
+        self.head(&average, "gauge", "The average of the last times in seconds");
+        for Counted { labels, sums } in counted {
+            self.line(&average, labels, seconds(report.average(&of(sums).times)));
+        }
+        let histogram = format!("{part}_{what}_duration_seconds");
+        self.head(&histogram, "histogram", "Times in seconds");
+        for Counted { labels, sums } in counted {
+            let durations = of(sums);
+            if durations.buckets.is_empty() {
+                continue;
+            }
+            for (bound, count) in &durations.buckets {
+                let le = seconds(*bound);
+                self.line(&format!("{histogram}_bucket"), &format!("{labels},le=\"{le}\""), count);
+            }
+            self.line(&format!("{histogram}_bucket"), &format!("{labels},le=\"+Inf\""), sums.requests);
+            self.line(&format!("{histogram}_sum"), labels, seconds(durations.sum_ms));
+            self.line(&format!("{histogram}_count"), labels, sums.requests);
+        }
+    }
+
+    /// What servers, filters and origins have alike.
+    fn traffic(&mut self, report: &Report<'_>, part: &str, counted: &[Counted<'_>]) {
+        let bytes = format!("{part}_bytes_total");
+        self.family((&bytes, "Bytes of requests and answers"), counted, directions, "direction");
+        let requests = format!("{part}_requests_total");
+        self.family((&requests, "Requests by the status of their answer"), counted, classes, "code");
+        self.durations(report, part, "request", counted);
+    }
+}
+
+/// The page.
+pub(super) fn text(report: &Report<'_>) -> String {
+    let mut page = Page { text: String::with_capacity(16 * 1024), prefix: "nginx_vts_" };
+    main(&mut page, report);
+    let servers: Vec<Counted<'_>> = report
+        .of_kind(TrafficKind::Server)
+        .map(|(key, sums)| Counted { labels: format!("host=\"{}\"", escaped(&lossy(key.name()))), sums })
+        .collect();
+    let total = report.total();
+    let sum = Counted { labels: format!("host=\"{}\"", escaped(&report.shown.sum_key)), sums: &total };
+    let servers: Vec<Counted<'_>> = servers.into_iter().chain([sum]).collect();
+    page.traffic(report, "server", &servers);
+    let cache = ("server_cache_total", "Requests by what the cache did");
+    page.family(cache, &servers, cache_counts, "status");
+    let filters: Vec<Counted<'_>> = report
+        .of_kind(TrafficKind::Filter)
+        .map(|(key, sums)| {
+            let (group, name) = (escaped(&lossy(key.zone())), escaped(&lossy(key.name())));
+            Counted { labels: format!("filter=\"{group}\",filter_name=\"{name}\""), sums }
+        })
+        .collect();
+    if !filters.is_empty() {
+        page.traffic(report, "filter", &filters);
+        let cache = ("filter_cache_total", "Requests by what the cache did");
+        page.family(cache, &filters, cache_counts, "status");
+    }
+    upstreams(&mut page, report);
+    caches(&mut page, report);
+    page.text
+}
+
+fn main(page: &mut Page, report: &Report<'_>) {
+    let version = env!("CARGO_PKG_VERSION");
+    let host = escaped(&lossy(&report.request.runtime().hostname));
+    page.head("info", "gauge", "The server");
+    let labels = format!("hostname=\"{host}\",module_version=\"{version}\",version=\"Myriad/{version}\"");
+    page.line("info", &labels, 1);
+    page.head("start_time_seconds", "gauge", "When it began");
+    page.line("start_time_seconds", "", seconds(report.began_ms));
+    page.head("main_connections", "gauge", "Connections, and requests on them");
+    let now = &report.connections;
+    for (status, count) in [
+        ("accepted", now.accepted),
+        ("active", now.active()),
+        ("handled", now.accepted),
+        ("reading", now.reading),
+        ("requests", now.begun),
+        ("waiting", now.waiting()),
+        ("writing", now.writing()),
+    ] {
+        page.line("main_connections", &format!("status=\"{status}\""), count);
+    }
+    page.head("main_shm_usage_bytes", "gauge", "Memory of counts");
+    let most = report.shown.zone.size * report.request.site.worker.all_counters.len() as u64;
+    let (used, nodes) = report.used;
+    for (size, figure) in [
+        ("max_size", most),
+        ("used_size", used),
+        ("used_node", nodes),
+        ("free_size", most.saturating_sub(used)),
+    ] {
+        page.line("main_shm_usage_bytes", &format!("shared=\"{size}\""), figure);
+    }
+}
+
+fn upstreams(page: &mut Page, report: &Report<'_>) {
+    let upstreams = report.upstreams();
+    let alone = report.of_kind(TrafficKind::Origin).map(|(key, sums)| {
+        ("::nogroups", PeerTraffic { address: lossy(key.name()), config: None, sums: sums.clone() })
+    });
+    let grouped =
+        upstreams.into_iter().flat_map(|(name, peers)| peers.into_iter().map(move |peer| (name, peer)));
+    let peers: Vec<(&str, PeerTraffic<'_>)> = grouped.chain(alone).collect();
+    if peers.is_empty() {
+        return;
+    }
+    let counted: Vec<Counted<'_>> = peers
+        .iter()
+        .map(|(upstream, peer)| {
+            let labels = format!("upstream=\"{}\",backend=\"{}\"", escaped(upstream), escaped(&peer.address));
+            Counted { labels, sums: &peer.sums }
+        })
+        .collect();
+    page.traffic(report, "upstream", &counted);
+    page.durations(report, "upstream", "response", &counted);
+}
+
+fn caches(page: &mut Page, report: &Report<'_>) {
+    let caches = report.caches();
+    if caches.is_empty() {
+        return;
+    }
+    page.head("cache_usage_bytes", "gauge", "The size of cache zones");
+    for (name, _, (most, used)) in &caches {
+        let zone = escaped(name);
+        for (size, figure) in [("max", most), ("used", used)] {
+            page.line("cache_usage_bytes", &format!("cache_zone=\"{zone}\",cache_size=\"{size}\""), figure);
+        }
+    }
+    let counted: Vec<Counted<'_>> = caches
+        .iter()
+        .map(|(name, sums, _)| Counted { labels: format!("cache_zone=\"{}\"", escaped(name)), sums })
+        .collect();
+    page.family(("cache_bytes_total", "Bytes of requests and answers"), &counted, directions, "direction");
+    page.family(("cache_requests_total", "Requests by what the cache did"), &counted, cache_counts, "status");
+}
+
+fn directions(sums: &TrafficSums) -> [(&'static str, u64); 2] {
+    [("in", sums.in_bytes), ("out", sums.out_bytes)]
+}
+
+fn classes(sums: &TrafficSums) -> [(&'static str, u64); 5] {
+    let [one, two, three, four, five] = sums.classes;
+    [("1xx", one), ("2xx", two), ("3xx", three), ("4xx", four), ("5xx", five)]
+}
+
+fn cache_counts(sums: &TrafficSums) -> [(&'static str, u64); 8] {
+    let of = |status: CacheStatus| sums.cache[status as usize];
+    [
+        ("miss", of(CacheStatus::Miss)),
+        ("bypass", of(CacheStatus::Bypass)),
+        ("expired", of(CacheStatus::Expired)),
+        ("stale", of(CacheStatus::Stale)),
+        ("updating", of(CacheStatus::Updating)),
+        ("revalidated", of(CacheStatus::Revalidated)),
+        ("hit", of(CacheStatus::Hit)),
+        ("scarce", 0),
+    ]
+}
+
+/// Milliseconds as seconds.
+fn seconds(ms: u64) -> String {
+    format!("{}.{:03}", ms / 1000, ms % 1000)
+}
+
+/// The value of a label; visitors may have chosen it.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\\' => out.push_str("\\\\"),
+            '"' => out.push_str("\\\""),
+            '\n' => out.push_str("\\n"),
+            letter => out.push(letter),
+        }
+    }
+    out
+}

@@ -1,0 +1,91 @@
+//! `$vts_*`: what was counted of the server that a request is at.
+
+use super::count::server_name;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::write::show;
+use myriad_exchange::runtime::Reads::Moment;
+use myriad_exchange::runtime::Value::Made;
+use myriad_exchange::traffic::{self, Average, TrafficKind, TrafficSums};
+use myriad_policy::CacheStatus;
+
+const MODULE: &str = "vhost_traffic_status";
+
+/// A row that shows one figure.
+macro_rules! figure {
+    ($name:literal, $figure:expr) => {
+        Row::new(MODULE, $name, &[Moment], Made(|request, out| shown(request, out, $figure)))
+    };
+}
+
+/// A row for what the cache did.
+macro_rules! cache {
+    ($name:literal, $status:ident) => {
+        figure!($name, |sums| sums.cache[CacheStatus::$status as usize])
+    };
+}
+
+/// The counts of the server.
+pub(super) const VARIABLES: &[Row] = &[
+    figure!("vts_request_counter", |sums| sums.requests),
+    figure!("vts_in_bytes", |sums| sums.in_bytes),
+    figure!("vts_out_bytes", |sums| sums.out_bytes),
+    figure!("vts_1xx_counter", |sums| sums.classes[0]),
+    figure!("vts_2xx_counter", |sums| sums.classes[1]),
+    figure!("vts_3xx_counter", |sums| sums.classes[2]),
+    figure!("vts_4xx_counter", |sums| sums.classes[3]),
+    figure!("vts_5xx_counter", |sums| sums.classes[4]),
+    cache!("vts_cache_miss_counter", Miss),
+    cache!("vts_cache_bypass_counter", Bypass),
+    cache!("vts_cache_expired_counter", Expired),
+    cache!("vts_cache_stale_counter", Stale),
+    cache!("vts_cache_updating_counter", Updating),
+    cache!("vts_cache_revalidated_counter", Revalidated),
+    cache!("vts_cache_hit_counter", Hit),
+    figure!("vts_cache_scarce_counter", |_| 0),
+    figure!("vts_request_time_counter", |sums| sums.request.sum_ms),
+    figure!("vts_request_time", |sums| {
+        Average { weighted: false, period_ms: 60_000 }.of(&sums.request.times, myriad_net::clock::now_ms())
+    }),
+];
+
+/// Shows a figure; there is none where nothing of the server was counted.
+fn shown(request: &Request, out: &mut Vec<u8>, figure: fn(&TrafficSums) -> u64) -> bool {
+    let sums = traffic::all(&request.site.worker.all_counters);
+    let mut found = sums
+        .iter()
+        .filter(|(key, _)| key.kind() == TrafficKind::Server && key.name() == server_name(request));
+    found.next().is_some_and(|(_, sums)| show(out, figure(sums)))
+}
+
+#[cfg(test)]
+mod tests {
+    use myriad_serve::testing::variables::{Case, lacks};
+
+    #[test]
+    fn nothing_was_counted_of_a_server_that_nobody_asked() {
+        lacks(
+            &mut Case::default().begin(),
+            &[
+                "vts_request_counter",
+                "vts_in_bytes",
+                "vts_out_bytes",
+                "vts_1xx_counter",
+                "vts_2xx_counter",
+                "vts_3xx_counter",
+                "vts_4xx_counter",
+                "vts_5xx_counter",
+                "vts_cache_miss_counter",
+                "vts_cache_bypass_counter",
+                "vts_cache_expired_counter",
+                "vts_cache_stale_counter",
+                "vts_cache_updating_counter",
+                "vts_cache_revalidated_counter",
+                "vts_cache_hit_counter",
+                "vts_cache_scarce_counter",
+                "vts_request_time_counter",
+                "vts_request_time",
+            ],
+        );
+    }
+}

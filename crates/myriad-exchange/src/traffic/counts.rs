@@ -1,0 +1,131 @@
+//! The counts of one key by one worker.
+
+use std::sync::Arc;
+
+use myriad_page::Counter;
+use myriad_policy::CacheStatus;
+
+use super::key::{TrafficKey, TrafficKind};
+use super::times::Times;
+
+/// Most bounds of a histogram.
+pub const MOST_BUCKETS: usize = 32;
+pub(super) const CACHE_STATUSES: usize = CacheStatus::ALL.len();
+
+/// A finished request, as it is counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample {
+    /// The status that the client got.
+    pub status: u16,
+    /// What the cache did.
+    pub cache: Option<CacheStatus>,
+    /// Bytes of the request.
+    pub in_bytes: u64,
+    /// Bytes of the answer.
+    pub out_bytes: u64,
+    /// When it was over, milliseconds since the epoch.
+    pub at_ms: u64,
+    /// How long it took; none for a try that another followed.
+    pub request_ms: Option<u64>,
+    /// How long the origin took; none for what is no origin.
+    pub response_ms: Option<u64>,
+}
+
+/// Counts of one key. Only the thread of its worker adds to them.
+#[derive(Debug)]
+pub struct TrafficCounts {
+    pub(super) key: TrafficKey,
+    pub(super) requests: Counter,
+    pub(super) in_bytes: Counter,
+    pub(super) out_bytes: Counter,
+    /// Answers by the first digit of their status, 1 to 5.
+    pub(super) classes: [Counter; 5],
+    pub(super) cache: [Counter; CACHE_STATUSES],
+    /// The moment of the last request: what was added together is the moment itself.
+    pub(super) last_ms: Counter,
+    pub(super) request: Durations,
+    /// Of origins alone.
+    pub(super) response: Option<Box<Durations>>,
+}
+
+/// How long something took: the sum, the last ones, a histogram.
+#[derive(Debug)]
+pub(super) struct Durations {
+    pub(super) sum_ms: Counter,
+    pub(super) times: Times,
+    /// The upper bounds of the histogram, milliseconds, rising.
+    pub(super) bounds: Arc<[u64]>,
+    /// How many took no longer than each bound.
+    pub(super) within: Box<[Counter]>,
+}
+
+impl Durations {
+    fn new(bounds: &Arc<[u64]>) -> Self {
+        Self {
+            sum_ms: Counter::default(),
+            times: Times::default(),
+            bounds: Arc::clone(bounds),
+            within: bounds.iter().map(|_| Counter::default()).collect(),
+        }
+    }
+
+    fn add(&self, at_ms: u64, duration_ms: u64) {
+        self.sum_ms.add(duration_ms);
+        self.times.add(at_ms, duration_ms);
+        for (bound, within) in self.bounds.iter().zip(&self.within) {
+            if duration_ms <= *bound {
+                within.add(1);
+            }
+        }
+    }
+}
+
+impl TrafficCounts {
+    /// Nothing counted yet; `bounds` are those of histograms.
+    pub(super) fn new(key: TrafficKey, bounds: &Arc<[u64]>) -> Self {
+        let is_origin = matches!(key.kind(), TrafficKind::Peer | TrafficKind::Origin);
+        Self {
+            key,
+            requests: Counter::default(),
+            in_bytes: Counter::default(),
+            out_bytes: Counter::default(),
+            classes: Default::default(),
+            cache: Default::default(),
+            last_ms: Counter::default(),
+            request: Durations::new(bounds),
+            response: is_origin.then(|| Box::new(Durations::new(bounds))),
+        }
+    }
+
+    /// What it takes of memory, bytes.
+    pub(super) fn weight(key: &[u8], bounds: &[u64]) -> u32 {
+        // As much as for an origin, which has two of them.
+        let counters = size_of::<Self>() + size_of::<Durations>() + 2 * size_of_val(bounds);
+        u32::try_from(counters + 2 * key.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Adds a request. To be called on the thread of the worker only.
+    pub fn add(&self, sample: &Sample) {
+        self.requests.add(1);
+        self.in_bytes.add(sample.in_bytes);
+        self.out_bytes.add(sample.out_bytes);
+        if let Some(class) = self.classes.get(usize::from(sample.status / 100).wrapping_sub(1)) {
+            class.add(1);
+        }
+        if let Some(status) = sample.cache {
+            self.cache[status as usize].add(1);
+        }
+        self.note(sample.at_ms);
+        if let Some(request_ms) = sample.request_ms {
+            self.request.add(sample.at_ms, request_ms);
+        }
+        if let (Some(response), Some(response_ms)) = (&self.response, sample.response_ms) {
+            response.add(sample.at_ms, response_ms);
+        }
+    }
+
+    /// Notes that it was used at a moment.
+    fn note(&self, at_ms: u64) {
+        self.last_ms.add(at_ms.saturating_sub(self.last_ms.get()));
+    }
+}

@@ -1,0 +1,93 @@
+//! How long the last requests took.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use myriad_page::Counter;
+
+/// How many are remembered: as many as nginx-module-vts averages over.
+pub const LAST_TIMES: usize = 64;
+/// Bits of a duration; the rest are those of its moment.
+const DURATION_BITS: u32 = 20;
+/// Longest duration that is told from a longer one, milliseconds: 17 minutes.
+const LONGEST_MS: u64 = (1 << DURATION_BITS) - 1;
+
+/// The last durations by one worker, each in one word with the moment of its end, so that a reader never sees a half of it.
+#[derive(Debug)]
+pub(super) struct Times {
+    written: Counter,
+    words: [AtomicU64; LAST_TIMES],
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self { written: Counter::default(), words: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+}
+
+impl Times {
+    /// Adds a duration that has ended at a moment, both in milliseconds.
+    pub(super) fn add(&self, at_ms: u64, duration_ms: u64) {
+        let word = at_ms << DURATION_BITS | duration_ms.min(LONGEST_MS);
+        self.words[self.written.get() as usize % LAST_TIMES].store(word, Relaxed);
+        self.written.add(1);
+    }
+
+    /// Appends moments and durations, in no order.
+    pub(super) fn append(&self, out: &mut Vec<(u64, u64)>) {
+        let words = self.words.iter().map(|word| word.load(Relaxed)).filter(|word| *word > 0);
+        out.extend(words.map(|word| (word >> DURATION_BITS, word & LONGEST_MS)));
+    }
+}
+
+/// How an average is made of durations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Average {
+    /// Whether later ones weigh more: the n-th n times as much.
+    pub weighted: bool,
+    /// How old they may be, milliseconds; 0 for any age.
+    pub period_ms: u64,
+}
+
+impl Average {
+    /// The average of moments and durations in the order of their moments, milliseconds; 0 where none is young enough.
+    pub fn of(self, times: &[(u64, u64)], now_ms: u64) -> u64 {
+        let since = if self.period_ms > 0 { now_ms.saturating_sub(self.period_ms) } else { 0 };
+        let (mut sum, mut weights) = (0, 0);
+        let young = times.iter().filter(|(at_ms, _)| *at_ms > since);
+        for ((_, duration_ms), place) in young.zip(1..) {
+            let weight = if self.weighted { place } else { 1 };
+            sum += duration_ms * weight;
+            weights += weight;
+        }
+        sum.checked_div(weights).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_durations_are_kept_with_their_moments() {
+        let times = Times::default();
+        for number in 1..=LAST_TIMES as u64 + 1 {
+            times.add(1_700_000_000_000 + number, number);
+        }
+        times.add(1_700_000_009_000, u64::MAX);
+        let mut found = Vec::new();
+        times.append(&mut found);
+        found.sort_unstable();
+        assert_eq!(found.len(), LAST_TIMES);
+        assert_eq!(found[0], (1_700_000_000_003, 3));
+        assert_eq!(found.last(), Some(&(1_700_000_009_000, LONGEST_MS)));
+    }
+
+    #[test]
+    fn averages_are_those_of_young_durations() {
+        let times = [(10, 100), (20, 2), (30, 5)];
+        let average = |weighted, period_ms| Average { weighted, period_ms }.of(&times, 40);
+        assert_eq!((average(false, 0), average(true, 0)), (35, (100 + 4 + 15) / 6));
+        assert_eq!((average(false, 25), average(true, 25)), (3, 4));
+        assert_eq!(average(false, 1), 0);
+    }
+}
