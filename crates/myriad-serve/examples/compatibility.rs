@@ -274,7 +274,7 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "variables",
-                "`stream` has those of nginx's modules core, upstream, realip, limit_conn and ssl_preread; other variables of `http` mean nothing there",
+                "`stream` has those of nginx's modules core, upstream, realip, limit_conn and ssl_preread, and of ssl those of the handshake and `$ssl_client_verify`; other variables of `http` mean nothing there",
             ),
             ("an address of `http`", "is refused where `stream` listens there too, with both places"),
             (

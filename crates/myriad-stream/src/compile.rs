@@ -7,10 +7,11 @@ use std::sync::Arc;
 use myriad_conf::model::{HttpConf, ServerConf, ServerName, UpstreamConf};
 use myriad_conf::settings::{self, Settings};
 use myriad_conf::{Diagnostic, Model, Span, Text};
-use myriad_exchange::runtime::{Listener, ServerId};
+use myriad_exchange::runtime::{Listener, ServerId, ServerTls};
 use myriad_gate::access::AccessSettings;
 use myriad_log::{AccessLog, BufferRules, ErrorLog, Format, LogTarget, Logs};
 use myriad_script::{Compiler, Predicates, ScriptError, ServerNames, Template};
+use myriad_tls::{ClientRules, Files, ServerParts};
 use myriad_upstream::{Address, Group, GroupConfig, PeerConfig, PeerStates, ResolverConfig};
 
 use crate::limits::{self, Limits};
@@ -48,6 +49,10 @@ pub struct Surroundings<'a> {
     pub logs: &'a Logs,
     /// What outlives a reload.
     pub kept: &'a mut Kept,
+    /// Certificates and keys.
+    pub files: Files<'a>,
+    /// Tickets and sessions of TLS that outlive a reload.
+    pub tls: &'a mut myriad_tls::Kept,
     /// Resolvers.
     pub resolver: MakeResolver,
 }
@@ -177,7 +182,10 @@ impl Compile<'_> {
         let access_logs =
             access_logs.filter_map(|log| self.access_log(log, server.settings.log.open_files)).collect();
         Server {
+            name: server.primary_name.bytes().into(),
             content: self.content(server, settings),
+            tls: self.tls(server, settings),
+            clients: self.clients(&server.settings),
             access: server.settings.feature::<AccessSettings>().rules.as_slice().into(),
             limits: Limits::of(&server.settings, &self.zones),
             assignments,
@@ -189,6 +197,38 @@ impl Compile<'_> {
             errors: self.error_log(&server.settings.log.error),
             settings: settings.clone(),
         }
+    }
+
+    /// How a server speaks TLS.
+    fn tls(&mut self, server: &ServerConf, own: &StreamSettings) -> ServerTls {
+        let settings = &server.settings.tls;
+        if settings.reject_handshake {
+            return ServerTls::Rejects;
+        }
+        let Some(first) = settings.certificates.first() else { return ServerTls::None };
+        if settings.certificates.iter().chain(&settings.keys).any(Text::has_variables) {
+            let error = "variables in \"ssl_certificate\" are not supported in stream";
+            self.errors.push(Diagnostic::error(first.span, error).help("name the file"));
+            return ServerTls::None;
+        }
+        let parts = ServerParts { settings, files: self.around.files, ordered: None, staples: &[] };
+        match myriad_tls::server_config(&parts, self.around.tls) {
+            Ok(config) => {
+                let protocols: Vec<Vec<u8>> = own.alpn.iter().map(|name| name.value.clone()).collect();
+                ServerTls::Speaks(Arc::new(myriad_tls::with_protocols(&config, &protocols)))
+            }
+            Err(error) => {
+                self.errors.push(*error);
+                ServerTls::None
+            }
+        }
+    }
+
+    fn clients(&mut self, settings: &Settings) -> Option<ClientRules> {
+        ClientRules::of(&settings.tls, self.around.files).unwrap_or_else(|error| {
+            self.errors.push(*error);
+            None
+        })
     }
 
     fn assignment(&mut self, name: &Text, value: &Text) -> Option<(Arc<myriad_script::Variable>, Template)> {

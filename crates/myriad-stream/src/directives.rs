@@ -1,9 +1,11 @@
 //! The directives.
 
-use myriad_conf::Diagnostic;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, between, network};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, network,
+};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Text};
 
 use crate::settings::StreamSettings;
 
@@ -172,6 +174,21 @@ pub(crate) static ROWS: &[Directive] = &[
     )
     .default("off"),
     Directive::new(
+        "ssl_handshake_timeout",
+        LEVELS,
+        ONE,
+        set!(Feature<StreamSettings>.millis => handshake_timeout),
+        "How long a handshake of TLS may take.",
+    )
+    .default("60s"),
+    Directive::new(
+        "ssl_alpn",
+        LEVELS,
+        at_least(1),
+        Set::Settings(|settings, args| protocols(args, &mut settings.feature_mut::<StreamSettings>().alpn)),
+        "The protocols over TLS that are spoken (ALPN).",
+    ),
+    Directive::new(
         "set_real_ip_from",
         LEVELS,
         ONE,
@@ -242,6 +259,20 @@ const LARGEST_BUFFER: u64 = 16 << 20;
 fn buffer(args: &Arguments<'_>, size: &mut u64) -> Done {
     *size = args.size(0)?;
     if (1..=LARGEST_BUFFER).contains(size) { Ok(()) } else { Err(args.invalid(0, "from 1 byte to 16m")) }
+}
+
+/// The longest name of a protocol, bytes (RFC 7301 section 3.1).
+const LONGEST_PROTOCOL: usize = 255;
+
+fn protocols(args: &Arguments<'_>, into: &mut Vec<Text>) -> Done {
+    into.clear();
+    for index in 0..args.len() {
+        if !(1..=LONGEST_PROTOCOL).contains(&args.bytes(index).len()) {
+            return Err(args.invalid(index, "a name of 1 to 255 bytes"));
+        }
+        into.push(args.text(index)?);
+    }
+    Ok(())
 }
 
 fn trust(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

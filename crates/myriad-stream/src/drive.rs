@@ -12,6 +12,7 @@ use myriad_upstream::{Dial, Dialed, OriginError, Stream};
 use tokio::io::AsyncWriteExt;
 
 use crate::admission::{Counted, admit};
+use crate::greeting::shake_hands;
 use crate::pace::Pace;
 use crate::preread::{self, Reading};
 use crate::relay::{self, End, Terms};
@@ -75,7 +76,9 @@ async fn enter(session: &Session, client: &RawClient) -> Result<Counted, Ended> 
     }
     set_nodelay(session);
     let counted = admit(session)?;
-    if session.server().settings.ssl_preread {
+    if let Some(hosts) = hosts.filter(|_| listener.is_some_and(|listener| listener.secure)) {
+        shake_hands(session, client, hosts).await?;
+    } else if session.server().settings.ssl_preread {
         preread(session, client).await?;
     }
     assign(session)?;

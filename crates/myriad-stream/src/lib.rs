@@ -18,6 +18,7 @@
 //! | `drive` | a connection from its first byte to its line in the log |
 //! | `preread` | the name and protocols of TLS that a client asks for, read before the connection is passed on |
 //! | `target`, `relay`, `pace` | whom to connect to; bytes both ways, with rates and time-outs |
+//! | `greeting` | TLS with clients |
 //! | `udp` | datagrams: sessions of clients, and their ends |
 //! | `admission`, `limits` | `limit_conn`, `allow` and `deny` |
 
@@ -27,6 +28,7 @@ mod admission;
 mod compile;
 mod directives;
 mod drive;
+mod greeting;
 mod limits;
 mod log;
 mod names;

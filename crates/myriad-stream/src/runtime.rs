@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use myriad_bounded::Lru;
 use myriad_conf::settings::Network;
+use myriad_exchange::runtime::ServerTls;
 use myriad_exchange::runtime::{Listener, ServerId};
 use myriad_exchange::worker::WorkerState;
 use myriad_gate::access::AccessRule;
 use myriad_log::{AccessLog, ErrorLog, Format};
 use myriad_script::{Template, Variable};
+use myriad_tls::ClientRules;
 use myriad_upstream::{Group, Resolver, ResolverConfig};
 
 use crate::limits::Limits;
@@ -41,7 +43,13 @@ pub struct StreamRuntime {
 /// A server.
 pub(crate) struct Server {
     pub settings: StreamSettings,
+    /// Its first name (`$server_name`).
+    pub name: Box<[u8]>,
     pub content: Content,
+    /// How TLS is spoken with clients.
+    pub tls: ServerTls,
+    /// What clients must prove; none where they are not asked.
+    pub clients: Option<ClientRules>,
     /// `allow` and `deny`: the first that covers the client decides.
     pub access: Box<[AccessRule]>,
     pub limits: Limits,

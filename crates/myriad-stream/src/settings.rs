@@ -50,6 +50,8 @@ pub(crate) struct StreamSettings {
     pub preread_timeout: u64,
     /// `ssl_preread`.
     pub ssl_preread: bool,
+    /// `ssl_alpn`.
+    pub alpn: Vec<Text>,
     /// `ssl_handshake_timeout`.
     pub handshake_timeout: u64,
     /// `set_real_ip_from`: proxies that are believed.

@@ -10,6 +10,7 @@ use myriad_net::Peer;
 use myriad_script::{Builtin, Environment, EvalError, Frame};
 use myriad_upstream::Attempt;
 
+use crate::greeting::verdict;
 use crate::names::StreamNames;
 use crate::preread::Hello;
 use crate::session::Session;
@@ -55,6 +56,10 @@ const ROWS: &[(&str, Value)] = &[
         port.filter(|port| *port > 0).is_none_or(|port| show(out, port))
     }),
     ("server_addr", server_addr),
+    ("server_name", |session, out| {
+        out.extend_from_slice(&session.server().name);
+        true
+    }),
     ("server_port", |session, out| local(session).is_none_or(|local| show(out, local.port()))),
     ("session_time", |session, out| {
         thousandths(out, myriad_net::clock::now_ms().saturating_sub(session.began_ms))
@@ -66,6 +71,14 @@ const ROWS: &[(&str, Value)] = &[
         })
     }),
     ("ssl_cipher", |session, out| session.tls().is_some_and(|tls| show(out, &tls.cipher))),
+    ("ssl_client_verify", |session, out| {
+        session.tls().is_some()
+            && match verdict(session) {
+                None => show(out, "NONE"),
+                Some(Ok(())) => show(out, "SUCCESS"),
+                Some(Err((_, why))) => show(out, format_args!("FAILED:{why}")),
+            }
+    }),
     ("ssl_curve", |session, out| session.tls().is_some_and(|tls| show(out, &tls.curve))),
     ("ssl_preread_alpn_protocols", |session, out| of_hello(session, out, |hello| &hello.alpn)),
     ("ssl_preread_protocol", |session, out| of_hello(session, out, |hello| hello.protocol.as_bytes())),

@@ -9,7 +9,7 @@ use crate::peers::{client_rules, origin};
 
 /// The files of certificates, keys and passwords that a model names, but for those that variables name.
 pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
-    let servers = model.http.iter().flat_map(|http| &http.servers).map(|server| &server.settings);
+    let servers = model.servers().map(|server| &server.settings);
     let own = servers.flat_map(|settings| {
         let tls = &settings.tls;
         let pairs = tls.certificates.iter().chain(&tls.keys).filter(|name| is_tls_file(name));

@@ -22,14 +22,12 @@ pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagno
     let now_s = i64::try_from(now_s).unwrap_or(i64::MAX);
     let files = Files { read, folder };
     let mut warnings: Vec<Diagnostic> = Vec::new();
-    if let Some(http) = &model.http {
-        for server in &http.servers {
-            let tls = &server.settings.tls;
-            let found = out_of_time(tls, files, now_s).chain(unspoken(tls)).chain(unknown_groups(tls));
-            for warning in found.chain(not_stapled(tls, files)) {
-                if !warnings.contains(&warning) {
-                    warnings.push(warning);
-                }
+    for server in model.servers() {
+        let tls = &server.settings.tls;
+        let found = out_of_time(tls, files, now_s).chain(unspoken(tls)).chain(unknown_groups(tls));
+        for warning in found.chain(not_stapled(tls, files)) {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
             }
         }
     }

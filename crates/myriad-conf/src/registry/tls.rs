@@ -5,6 +5,8 @@ use crate::diagnostic::Diagnostic;
 use crate::settings::{CertificateCache, SessionCache, Settings, VerifyClient};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
+/// Servers of HTTP and of streams.
+const ANY: Contexts = HS.or(Contexts::STREAM_LEVELS);
 /// Sessions in a megabyte, as nginx counts them.
 const SESSIONS_PER_MEGABYTE: u64 = 4000;
 /// What `builtin` keeps where no number is given, as OpenSSL does.
@@ -18,7 +20,7 @@ pub(super) static ROWS: &[Directive] = &[
         .differs("nginx has had it until 1.25; it is taken with a warning, as there"),
     Directive::new(
         "ssl_certificate",
-        HS,
+        ANY,
         ONE,
         Set::Settings(certificate),
         "A file with a certificate and its chain, in PEM.",
@@ -27,7 +29,7 @@ pub(super) static ROWS: &[Directive] = &[
     .differs("`engine:` and `store:` are refused; what `data:` holds is remembered"),
     Directive::new(
         "ssl_certificate_key",
-        HS,
+        ANY,
         ONE,
         Set::Settings(key),
         "The file with the certificate's key, in PEM.",
@@ -36,34 +38,34 @@ pub(super) static ROWS: &[Directive] = &[
     .differs("`engine:` and `store:` are refused"),
     Directive::new(
         "ssl_password_file",
-        HS,
+        ANY,
         ONE,
         set!(Settings.text => Some tls.password_file),
         "Passwords of encrypted keys, a line each.",
     ),
-    Directive::new("ssl_protocols", HS, at_least(1), Set::Settings(protocols), "Versions of TLS.")
+    Directive::new("ssl_protocols", ANY, at_least(1), Set::Settings(protocols), "Versions of TLS.")
         .repeats()
         .default("TLSv1.2 TLSv1.3")
         .differs("what is older than TLSv1.2 is never spoken, with a warning"),
-    Directive::new("ssl_ciphers", HS, ONE, set!(Settings.text => Some tls.ciphers), "Suites for TLS 1.2.")
+    Directive::new("ssl_ciphers", ANY, ONE, set!(Settings.text => Some tls.ciphers), "Suites for TLS 1.2.")
         .computed("all that are spoken")
         .differs(
             "of what the list names, the suites with forward secrecy and authenticated encryption are used",
         ),
     Directive::new(
         "ssl_prefer_server_ciphers",
-        HS,
+        ANY,
         FLAG,
         set!(Settings.flag => Some tls.prefer_server_ciphers),
         "Whether the server's order of suites wins.",
     )
     .computed("on for suites, off for certificates")
     .differs("where nothing is written it does for suites, and AES-128 comes first, for its hash is the cheaper one"),
-    Directive::new("ssl_ecdh_curve", HS, ONE, Set::Settings(curves), "Key exchange groups, the best first.")
+    Directive::new("ssl_ecdh_curve", ANY, ONE, Set::Settings(curves), "Key exchange groups, the best first.")
         .default("auto"),
     Directive::new(
         "ssl_session_cache",
-        HS,
+        ANY,
         at_least(1),
         Set::Settings(session_cache),
         "Where sessions are kept for clients that come back.",
@@ -73,7 +75,7 @@ pub(super) static ROWS: &[Directive] = &[
     .differs("`builtin` is shared by all workers too, and every cache holds over a reload"),
     Directive::new(
         "ssl_session_timeout",
-        HS,
+        ANY,
         ONE,
         set!(Settings.millis => tls.session_timeout),
         "How long a session may be resumed.",
@@ -81,7 +83,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("5m"),
     Directive::new(
         "ssl_session_tickets",
-        HS,
+        ANY,
         FLAG,
         set!(Settings.flag => tls.session_tickets),
         "Whether clients keep their sessions themselves.",
@@ -98,7 +100,7 @@ pub(super) static ROWS: &[Directive] = &[
     .differs("where nothing is written, records begin with the size of a packet and grow, so that the first bytes need not wait"),
     Directive::new(
         "ssl_reject_handshake",
-        HS,
+        ANY,
         FLAG,
         set!(Settings.flag => tls.reject_handshake),
         "Refuses clients that ask for this server.",
@@ -106,7 +108,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off"),
     Directive::new(
         "ssl_dhparam",
-        HS,
+        ANY,
         ONE,
         set!(Settings.text => Some tls.dhparam),
         "Parameters of finite field key exchange.",
@@ -139,11 +141,11 @@ pub(super) static ROWS: &[Directive] = &[
             "a session's early data are taken once, whoever replays them; requests in them that are not safe are answered \
              with 425, over QUIC they wait for the handshake; sessions are kept here rather than in tickets",
         ),
-    Directive::new("ssl_verify_client", HS, ONE, Set::Settings(verify_client), "Whether clients show a certificate.")
+    Directive::new("ssl_verify_client", ANY, ONE, Set::Settings(verify_client), "Whether clients show a certificate.")
         .default("off"),
     Directive::new(
         "ssl_verify_depth",
-        HS,
+        ANY,
         ONE,
         set!(Settings.count => tls.verify_depth),
         "How many authorities may stand between a client and a root.",
@@ -151,28 +153,28 @@ pub(super) static ROWS: &[Directive] = &[
     .default("1"),
     Directive::new(
         "ssl_client_certificate",
-        HS,
+        ANY,
         ONE,
         set!(Settings.text => Some tls.client_certificate),
         "Authorities of clients' certificates, in PEM; clients are told their names.",
     ),
     Directive::new(
         "ssl_trusted_certificate",
-        HS,
+        ANY,
         ONE,
         set!(Settings.text => Some tls.trusted_certificate),
         "Authorities that clients are not told of.",
     ),
     Directive::new(
         "ssl_crl",
-        HS,
+        ANY,
         ONE,
         set!(Settings.text => Some tls.crl),
         "Lists of clients' certificates that were revoked, in PEM.",
     ),
     Directive::new(
         "ssl_session_ticket_key",
-        HS,
+        ANY,
         ONE,
         Set::Settings(ticket_key),
         "A file of 48 or 80 random bytes that seals tickets; the first seals, all open.",
@@ -181,7 +183,7 @@ pub(super) static ROWS: &[Directive] = &[
     .differs("tickets are sealed by AES-256-GCM under a key that follows from the file's bytes"),
     Directive::new(
         "ssl_certificate_compression",
-        HS,
+        ANY,
         FLAG,
         set!(Settings.flag => tls.certificate_compression),
         "Whether certificates are sent compressed (RFC 8879).",
@@ -190,7 +192,7 @@ pub(super) static ROWS: &[Directive] = &[
     .differs("by brotli too"),
     Directive::new(
         "ssl_certificate_cache",
-        HS,
+        ANY,
         between(1, 3),
         Set::Settings(certificate_cache),
         "Remembers certificates that variables name.",
@@ -205,7 +207,7 @@ pub(super) static ROWS: &[Directive] = &[
     )
     .default("on")
     .no_effect("files of certificates and keys are read again at every reload"),
-    Directive::new("ssl_conf_command", HS, TWO, Set::Settings(command), "A setting of OpenSSL.")
+    Directive::new("ssl_conf_command", ANY, TWO, Set::Settings(command), "A setting of OpenSSL.")
         .repeats()
         .differs(
             "`Options`, `MinProtocol`, `MaxProtocol`, `Protocol`, `Certificate`, `PrivateKey`, `Ciphersuites`, `Ciphers`, `CipherString`, `Groups` and `Curves` are known; others are refused. Options change tickets, whose order of ciphers counts, and compression of certificates; `KTLS` and its like have no effect",

@@ -33,7 +33,7 @@ use myriad_conf::model::{HttpConf, ServerName};
 use myriad_conf::{Diagnostic, Model, Span, Text};
 use myriad_log::{Format, Logs};
 use myriad_script::{Compiler, Scope, ScriptError, Template};
-use myriad_tls::TlsFiles;
+use myriad_tls::{Files, TlsFiles};
 use myriad_upstream::{PeerStates, ResolverConfig};
 
 use myriad_exchange::exchange::variables::VariableNames;
@@ -85,6 +85,8 @@ impl Surroundings<'_> {
             listeners: self.listeners,
             logs: self.logs,
             kept: &mut self.kept.stream,
+            files: Files { read: self.tls_files, folder: self.folder },
+            tls: &mut self.kept.tls,
             resolver: stream::RESOLVER,
         }
     }
@@ -104,6 +106,7 @@ pub fn check(model: &Model, folder: &Path, tls_files: &TlsFiles) -> Result<(), V
         logs: &logs,
         kept: &mut kept,
     };
+    surroundings.kept.tls.begin();
     let stream = stream::stream(model, surroundings.of_stream());
     let http = compile_and(model, surroundings, unused::unused);
     both(http, stream).map(drop)
@@ -117,6 +120,7 @@ pub(crate) fn compile_all(
     model: &Model,
     mut surroundings: Surroundings<'_>,
 ) -> Result<Compiled, Vec<Diagnostic>> {
+    surroundings.kept.tls.begin();
     let stream = stream::stream(model, surroundings.of_stream());
     let http = compile_and(model, surroundings, |_| {});
     both(http, stream).map(|(http, stream)| (Arc::new(http), stream))
@@ -135,6 +139,7 @@ fn both<A, B>(
 
 /// Compiles what of a model speaks HTTP.
 pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<Runtime, Vec<Diagnostic>> {
+    surroundings.kept.tls.begin();
     compile_and(model, surroundings, |_| {})
 }
 
@@ -151,7 +156,6 @@ fn compile_and(
         empty = HttpConf::bare(crate::registry());
         &empty
     };
-    surroundings.kept.tls.begin();
     let mut compile = Compile::new(model, http, surroundings);
     let tables = compile.tables();
     compile.declare(&tables);

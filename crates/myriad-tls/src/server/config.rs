@@ -69,6 +69,13 @@ pub fn with_http2(config: &ServerConfig) -> ServerConfig {
     own
 }
 
+/// The same settings for a protocol that is not HTTP: with these protocols of ALPN, none where there are none.
+pub fn with_protocols(config: &ServerConfig, protocols: &[Vec<u8>]) -> ServerConfig {
+    let mut own = config.clone();
+    own.alpn_protocols = protocols.to_vec();
+    own
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

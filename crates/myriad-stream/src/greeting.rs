@@ -1,0 +1,90 @@
+//! TLS with clients (`listen ... ssl`).
+
+use std::sync::Arc;
+
+use myriad_exchange::runtime::{Hosts, ServerId, ServerTls};
+use myriad_log::Level;
+use myriad_net::{Connection, Greeter, RawClient, Secured};
+use rustls::ServerConfig;
+use rustls::server::ClientHello;
+
+use crate::session::Session;
+
+/// Chooses the server that a client names.
+struct Greeting<'a> {
+    session: &'a Session,
+    hosts: &'a Hosts,
+}
+
+impl Greeting<'_> {
+    /// The server of a name; the default one for others.
+    fn server(&self, name: Option<&str>) -> ServerId {
+        let named = name.map(str::to_ascii_lowercase);
+        let found = named.and_then(|name| {
+            let frame = &mut self.session.frame.borrow_mut();
+            self.hosts.names.find(name.as_bytes(), frame).ok().flatten()
+        });
+        found.unwrap_or(self.hosts.default)
+    }
+}
+
+impl Greeter for Greeting<'_> {
+    fn timeout_ms(&self, _: &Connection) -> u64 {
+        self.session.server().settings.handshake_timeout
+    }
+
+    fn tls(&self, _: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
+        let runtime = &self.session.streams.runtime;
+        let chosen = &runtime.server(self.server(hello.server_name())).tls;
+        let speaker = match chosen {
+            ServerTls::None => &runtime.server(self.hosts.default).tls,
+            chosen => chosen,
+        };
+        match speaker {
+            ServerTls::Speaks(config) => Some(Arc::clone(config)),
+            ServerTls::None | ServerTls::Rejects => None,
+        }
+    }
+}
+
+/// Takes a client through the handshake, and finds its server. The error is the status that the session ends with.
+pub(crate) async fn shake_hands(session: &Session, client: &RawClient, hosts: &Hosts) -> Result<(), u16> {
+    let greeting = Greeting { session, hosts };
+    match client.secure(&greeting).await {
+        Secured::Secure => {}
+        Secured::Plain => {
+            session.log(Level::Info, format_args!("client speaks no TLS while SSL handshaking"));
+            return Err(500);
+        }
+        Secured::Failed(why) => {
+            let why = why.unwrap_or_else(|| "the client went away, or was too slow".to_owned());
+            session.log(Level::Info, format_args!("SSL_do_handshake() failed ({why}) while SSL handshaking"));
+            return Err(500);
+        }
+    }
+    let name = session.tls().and_then(|tls| tls.server_name.as_deref());
+    if name.is_some() {
+        session.server.set(greeting.server(name));
+    }
+    prove(session)
+}
+
+/// Whether the client has proved what the server demands (`ssl_verify_client`).
+fn prove(session: &Session) -> Result<(), u16> {
+    let Some(rules) = &session.server().clients else { return Ok(()) };
+    let refused = match verdict(session) {
+        None if rules.mandatory => "client sent no required SSL certificate".to_owned(),
+        // Codes 18 to 21: the signer is unknown here, which `optional_no_ca` allows.
+        Some(Err((18..=21, _))) if rules.lets_strangers => return Ok(()),
+        Some(Err((code, why))) => format!("client SSL certificate verify error: ({code}:{why})"),
+        None | Some(Ok(())) => return Ok(()),
+    };
+    session.log(Level::Info, format_args!("{refused}"));
+    Err(500)
+}
+
+/// What is thought of the client's certificate; none where it has shown none.
+pub(crate) fn verdict(session: &Session) -> Option<Result<(), (u32, &'static str)>> {
+    let now_s = (myriad_net::clock::now_ms() / 1000).cast_signed();
+    session.tls().and_then(|tls| myriad_tls::judge(tls, session.server().clients.as_ref(), now_s))
+}
