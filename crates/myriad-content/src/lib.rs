@@ -6,10 +6,12 @@
 //! | `autoindex` | lists of folders |
 //! | `fancyindex` | lists of folders as tables that can be sorted |
 //! | `folder` | what is in a folder, for both |
+//! | `echo` | texts, waits and subrequests of the configuration |
 //! | `empty_gif` | a picture of one pixel |
 //! | `stub_status` | the server's counters |
 
 pub mod autoindex;
+pub mod echo;
 pub mod empty_gif;
 pub mod fancyindex;
 pub mod files;

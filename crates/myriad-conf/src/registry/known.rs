@@ -122,7 +122,8 @@ const GROUPS: &[(&str, &str, &str)] = &[
          content_by_lua_file header_filter_by_lua_block init_by_lua_block init_worker_by_lua_block \
          log_by_lua_block lua_code_cache lua_package_path lua_package_cpath lua_shared_dict \
          lua_ssl_trusted_certificate rewrite_by_lua_block rewrite_by_lua_file set_by_lua set_by_lua_block \
-         ssl_certificate_by_lua_block echo echo_exec echo_location echo_sleep pagespeed \
+         ssl_certificate_by_lua_block echo_foreach_split echo_end echo_subrequest echo_subrequest_async \
+         echo_read_request_body echo_request_body echo_abort_parent echo_before_body echo_after_body pagespeed \
          pagespeed_file_cache_path modsecurity modsecurity_rules modsecurity_rules_file \
          headers_more vhost_traffic_status_limit_traffic vhost_traffic_status_limit_traffic_by_set_key \
          vhost_traffic_status_measure_status_codes vhost_traffic_status_set_by_filter \

@@ -1,0 +1,136 @@
+//! A directive that makes content, compiled.
+
+use myriad_conf::Text;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::SettingsCompiler;
+use myriad_log::Level;
+use myriad_script::Template;
+
+use super::settings::CommandConf;
+
+/// The longest wait, milliseconds.
+const LONGEST_MS: u64 = 600_000;
+
+/// A [`CommandConf`] whose texts are compiled.
+pub(super) enum Command {
+    /// Words with blanks between them; whether the end of the line follows.
+    Line(Vec<Template>, bool),
+    Duplicate(Template, Template),
+    Sleep(Template),
+    ResetTimer,
+    Location(Template, Template),
+    Exec(Template, Template),
+}
+
+/// A command has no meaning for this request, which the error log has been told.
+pub(super) struct Failed;
+
+impl Command {
+    pub(super) fn compile(conf: &CommandConf, compiler: &mut dyn SettingsCompiler) -> Self {
+        let mut text = |text: &Text| compiler.apart_template(text);
+        match conf {
+            CommandConf::Line { words, newline } => Self::Line(words.iter().map(text).collect(), *newline),
+            CommandConf::Duplicate { count, text: repeated } => Self::Duplicate(text(count), text(repeated)),
+            CommandConf::Sleep(seconds) => Self::Sleep(text(seconds)),
+            CommandConf::ResetTimer => Self::ResetTimer,
+            CommandConf::Location { uri, args } => Self::Location(text(uri), text(args)),
+            CommandConf::Exec { uri, args } => Self::Exec(text(uri), text(args)),
+        }
+    }
+}
+
+/// The value of a text for this request.
+pub(super) fn value(exchange: &mut Exchange, text: &Template) -> Result<Vec<u8>, Failed> {
+    let mut value = Vec::new();
+    let Exchange { request, frame } = exchange;
+    match text.eval(&*request, frame, &mut value) {
+        Ok(()) => Ok(value),
+        Err(error) => {
+            request.log(Level::Error, format_args!("{error}"));
+            Err(Failed)
+        }
+    }
+}
+
+/// Appends words with blanks between them.
+pub(super) fn line(
+    exchange: &mut Exchange,
+    words: &[Template],
+    newline: bool,
+    out: &mut Vec<u8>,
+) -> Result<(), Failed> {
+    for (index, word) in words.iter().enumerate() {
+        if index > 0 {
+            out.push(b' ');
+        }
+        out.extend_from_slice(&value(exchange, word)?);
+    }
+    if newline {
+        out.push(b'\n');
+    }
+    Ok(())
+}
+
+/// A wait, milliseconds.
+pub(super) fn duration_ms(exchange: &mut Exchange, seconds: &Template) -> Result<u64, Failed> {
+    let text = value(exchange, seconds)?;
+    read_seconds(&text).map(|ms| ms.min(LONGEST_MS)).ok_or_else(|| {
+        let text = text.escape_ascii();
+        exchange.request.log(Level::Error, format_args!("invalid sleep duration \"{text}\""));
+        Failed
+    })
+}
+
+/// How often a text is repeated. Digits may have `_` between them.
+pub(super) fn count(exchange: &mut Exchange, count: &Template) -> Result<u64, Failed> {
+    let text = value(exchange, count)?;
+    read_count(&text).ok_or_else(|| {
+        let text = text.escape_ascii();
+        exchange.request.log(Level::Error, format_args!("invalid size specified: \"{text}\""));
+        Failed
+    })
+}
+
+/// Seconds with three digits behind the point at most, as milliseconds.
+pub(super) fn read_seconds(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.len() + part.len() == 0 || part.len() > 3 || !digits(whole) || !digits(part) {
+        return None;
+    }
+    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    whole.checked_mul(1000)?.checked_add(format!("{part:0<3}").parse().ok()?)
+}
+
+pub(super) fn read_count(text: &[u8]) -> Option<u64> {
+    let digits: Vec<u8> = text.iter().copied().filter(|byte| *byte != b'_').collect();
+    let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(&digits).ok().filter(|_| plain)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_seconds_with_three_digits_behind_the_point() {
+        let read = |text: &str| read_seconds(text.as_bytes());
+        assert_eq!(
+            [read("1"), read("1.5"), read(".25"), read("0.001")],
+            [Some(1000), Some(1500), Some(250), Some(1)]
+        );
+        for wrong in ["", ".", "1.0001", "-1", "1s", "1e3", "99999999999999999999"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn counts_may_be_grouped() {
+        assert_eq!(read_count(b"1000_000"), Some(1_000_000));
+        assert_eq!(read_count(b"0"), Some(0));
+        for wrong in ["", "_", "-1", "+1", "1k"] {
+            assert_eq!(read_count(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+}
