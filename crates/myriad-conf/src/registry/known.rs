@@ -20,6 +20,28 @@ const NO_OCSP: &str = "clients' certificates are checked by lists (ssl_crl): ask
 const REMOVED: &str = "nginx itself removed it";
 const COMMERCIAL: &str = "it belongs to nginx's commercial version";
 const THIRD_PARTY: &str = "it belongs to a module that is not part of nginx";
+const NO_SCRIPTS: &str = "it runs no scripts: compute values with map, set and rewrite, and let auth_request ask a program of yours";
+const NO_PROGRAMS: &str =
+    "it starts no programs: start yours beside it, and pass requests on with proxy_pass";
+const NO_FIREWALL: &str = "it does not judge what requests contain: pass them with proxy_pass through a firewall that runs by itself, or \
+                           refuse some with map, deny and limit_req";
+const NO_CHANNELS: &str =
+    "it keeps no messages for subscribers: pass these requests with proxy_pass to a server that does";
+const NO_STORE: &str = "it keeps answers itself: use proxy_cache, fastcgi_cache, uwsgi_cache or scgi_cache";
+const NO_PROGRESS: &str =
+    "a page can follow its upload itself: browsers tell scripts how much they sent (upload.onprogress)";
+const NO_FORMS: &str = "it leaves uploads to the program behind: use proxy_pass or fastcgi_pass, and bound them with client_max_body_size";
+const NO_PAM: &str =
+    "it does not ask the system for passwords: use auth_basic, or auth_request to a program that asks";
+const NO_FAIR: &str = "use least_conn";
+const NO_SUBS: &str = "use sub_filter";
+const NO_PAGESPEED: &str = "it does not rewrite pages: what makes them can make them small, and gzip, brotli and the cache do the rest";
+const NO_RTMP: &str = "it is no server of streams: run one beside it, pass its port on in a stream block, and serve what it writes as files";
+const NO_PLAYER: &str =
+    "players ask for ranges of files today, and these it answers without a directive: leave it out";
+const NO_IMAGES: &str = "it does not change images: pass these requests with proxy_pass to a program that does, and cache its answers";
+const NO_MAIL: &str =
+    "it does not speak protocols of mail: pass their ports on in a stream block to a server that does";
 
 /// Module, reason, names separated by spaces.
 const GROUPS: &[(&str, &str, &str)] = &[
@@ -32,7 +54,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
     ("dav", NO_MODULE, "dav_methods create_full_put_path min_delete_depth dav_access"),
     ("degradation", NO_MODULE, "degradation degrade"),
-    ("flv", NO_MODULE, "flv"),
+    ("flv", NO_PLAYER, "flv"),
     ("geoip", NO_MODULE, "geoip_country geoip_org geoip_city geoip_proxy geoip_proxy_recursive"),
     (
         "grpc",
@@ -47,7 +69,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ),
     (
         "image",
-        NO_MODULE,
+        NO_IMAGES,
         "image_filter image_filter_jpeg_quality image_filter_webp_quality image_filter_sharpen \
          image_filter_transparency image_filter_interlace image_filter_buffer",
     ),
@@ -59,7 +81,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
          memcached_next_upstream_tries memcached_next_upstream_timeout memcached_gzip_flag",
     ),
     ("mirror", NOT_YET, "mirror mirror_request_body"),
-    ("mp4", NO_MODULE, "mp4 mp4_buffer_size mp4_max_buffer_size mp4_start_key_frame"),
+    ("mp4", NO_PLAYER, "mp4 mp4_buffer_size mp4_max_buffer_size mp4_start_key_frame"),
     ("random_index", NO_MODULE, "random_index"),
     ("secure_link", NO_MODULE, "secure_link secure_link_md5 secure_link_secret"),
     ("ssl", NO_ECH, "ssl_ech_file"),
@@ -84,11 +106,11 @@ const GROUPS: &[(&str, &str, &str)] = &[
         "xml_entities xml_external_entities xslt_stylesheet xslt_param xslt_string_param xslt_types \
          xslt_last_modified",
     ),
-    ("perl", NO_MODULE, "perl_modules perl_require perl perl_set"),
+    ("perl", NO_SCRIPTS, "perl_modules perl_require perl perl_set"),
     ("core", NOT_YET, "client_body_early_read post_action"),
     (
         "mail",
-        NO_MODULE,
+        NO_MAIL,
         "mail auth_http auth_http_timeout auth_http_header auth_http_pass_client_cert protocol timeout \
          max_errors imap_client_buffer imap_capabilities imap_auth pop3_capabilities pop3_auth proxy \
          proxy_buffer proxy_pass_error_message xclient proxy_smtp_auth \
@@ -96,7 +118,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ),
     ("google_perftools", NO_MODULE, "google_perftools_profiles"),
     ("stream", NOT_YET, "pass proxy_downstream_buffer proxy_upstream_buffer"),
-    ("stream", THIRD_PARTY, "mqtt mqtt_preread mqtt_set_connect mqtt_buffers js_preread js_filter"),
+    ("stream", THIRD_PARTY, "mqtt mqtt_preread mqtt_set_connect mqtt_buffers"),
     (
         "removed",
         REMOVED,
@@ -115,26 +137,72 @@ const GROUPS: &[(&str, &str, &str)] = &[
          zone_sync_server",
     ),
     (
-        "third party",
-        THIRD_PARTY,
+        "lua",
+        NO_SCRIPTS,
         "access_by_lua \
          access_by_lua_block access_by_lua_file body_filter_by_lua_block content_by_lua content_by_lua_block \
          content_by_lua_file header_filter_by_lua_block init_by_lua_block init_worker_by_lua_block \
          log_by_lua_block lua_code_cache lua_package_path lua_package_cpath lua_shared_dict \
          lua_ssl_trusted_certificate rewrite_by_lua_block rewrite_by_lua_file set_by_lua set_by_lua_block \
-         ssl_certificate_by_lua_block echo_foreach_split echo_end echo_subrequest echo_subrequest_async \
-         echo_read_request_body echo_request_body echo_abort_parent echo_before_body echo_after_body pagespeed \
-         pagespeed_file_cache_path modsecurity modsecurity_rules modsecurity_rules_file \
-         headers_more vhost_traffic_status_limit_traffic vhost_traffic_status_limit_traffic_by_set_key \
-         vhost_traffic_status_measure_status_codes vhost_traffic_status_set_by_filter \
-         passenger_enabled passenger_root passenger_ruby nchan_publisher \
-         nchan_subscriber push_stream_publisher push_stream_subscriber rds_json redis_pass redis2_query \
-         redis2_pass srcache_fetch srcache_store \
-         subs_filter subs_filter_types testcookie upload_pass upload_progress xss_get dav_ext_methods rtmp \
-         naxsi naxsi_extended concat js_import js_content js_set js_access js_body_filter js_header_filter js_path \
-         js_preload_object js_var js_periodic",
+         ssl_certificate_by_lua_block",
+    ),
+    (
+        "njs",
+        NO_SCRIPTS,
+        "js_import js_content js_set js_access js_body_filter js_header_filter js_path \
+         js_preload_object js_var js_periodic js_preread js_filter",
+    ),
+    ("passenger", NO_PROGRAMS, "passenger_enabled passenger_root passenger_ruby"),
+    (
+        "modsecurity, naxsi",
+        NO_FIREWALL,
+        "modsecurity modsecurity_rules modsecurity_rules_file modsecurity_rules_remote modsecurity_transaction_id \
+         modsecurity_use_error_log naxsi naxsi_extended testcookie",
+    ),
+    ("nchan", NO_CHANNELS, "nchan_publisher nchan_subscriber nchan_pubsub push_publisher push_subscriber"),
+    ("push_stream", NO_CHANNELS, "push_stream_publisher push_stream_subscriber"),
+    (
+        "memc, redis, srcache",
+        NO_STORE,
+        "memc_pass redis_pass redis2_query redis2_pass srcache_fetch srcache_store",
+    ),
+    ("upload_progress", NO_PROGRESS, "upload_progress track_uploads report_uploads"),
+    ("upload", NO_FORMS, "upload_pass upload_store"),
+    ("auth_pam", NO_PAM, "auth_pam auth_pam_service_name auth_pam_set_pam_env"),
+    ("upstream_fair", NO_FAIR, "fair"),
+    (
+        "substitutions",
+        NO_SUBS,
+        "subs_filter subs_filter_types subs_filter_bypass subs_buffers subs_line_buffer_size",
+    ),
+    ("pagespeed", NO_PAGESPEED, "pagespeed pagespeed_file_cache_path concat"),
+    ("rtmp", NO_RTMP, "rtmp rtmp_stat rtmp_stat_stylesheet rtmp_control rtmp_auto_push"),
+    (
+        "third party",
+        THIRD_PARTY,
+        "echo_foreach_split echo_end echo_subrequest echo_subrequest_async echo_read_request_body \
+         echo_request_body echo_abort_parent echo_before_body echo_after_body headers_more \
+         vhost_traffic_status_limit_traffic vhost_traffic_status_limit_traffic_by_set_key \
+         vhost_traffic_status_measure_status_codes vhost_traffic_status_set_by_filter rds_json xss_get \
+         dav_ext_methods",
     ),
 ];
+
+/// Reason, beginnings of names separated by spaces, for modules that have many: no directive of Myriad begins so.
+const BEGINNINGS: &[(&str, &str)] = &[
+    (NO_SCRIPTS, "lua_ js_"),
+    (NO_PROGRAMS, "passenger_"),
+    (NO_FIREWALL, "modsecurity_ naxsi_ testcookie_"),
+    (NO_CHANNELS, "nchan_ push_"),
+    (NO_STORE, "memc_ redis_ redis2_ srcache_"),
+    (NO_PROGRESS, "upload_progress"),
+    (NO_FORMS, "upload_"),
+    (NO_PAGESPEED, "pagespeed_"),
+    (NO_RTMP, "rtmp_"),
+];
+
+/// Ends of names, of Lua's many directives.
+const ENDS: &[&str] = &["_by_lua", "_by_lua_block", "_by_lua_file"];
 
 /// Every name of the table.
 pub(crate) fn all() -> impl Iterator<Item = KnownDirective> {
@@ -143,9 +211,50 @@ pub(crate) fn all() -> impl Iterator<Item = KnownDirective> {
     })
 }
 
-/// The entry of a name.
-pub(crate) fn known(name: &str) -> Option<KnownDirective> {
-    static BY_NAME: OnceLock<HashMap<&'static str, KnownDirective>> = OnceLock::new();
-    let by_name = BY_NAME.get_or_init(|| all().map(|directive| (directive.name, directive)).collect());
-    by_name.get(name).copied()
+/// Why a directive of this name is refused, if it is known.
+pub(crate) fn known(name: &str) -> Option<&'static str> {
+    static BY_NAME: OnceLock<HashMap<&'static str, &'static str>> = OnceLock::new();
+    let by_name = BY_NAME.get_or_init(|| all().map(|directive| (directive.name, directive.reason)).collect());
+    by_name.get(name).copied().or_else(|| of_family(name))
+}
+
+/// The same of a name that the table lacks, by how it begins or ends.
+fn of_family(name: &str) -> Option<&'static str> {
+    let named = name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+    let begins = || {
+        BEGINNINGS.iter().find(|(_, beginnings)| {
+            beginnings.split_whitespace().any(|beginning| name.starts_with(beginning))
+        })
+    };
+    if !named {
+        return None;
+    }
+    let ends = || ENDS.iter().any(|end| name.ends_with(end)).then_some(NO_SCRIPTS);
+    begins().map(|(reason, _)| *reason).or_else(ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_of_names_are_refused_with_their_remedy() {
+        assert_eq!(known("memc_connect_timeout"), Some(NO_STORE));
+        assert_eq!(known("upload_progress_json_output"), Some(NO_PROGRESS));
+        assert_eq!(known("upload_cleanup"), Some(NO_FORMS));
+        assert_eq!(known("balancer_by_lua_block"), Some(NO_SCRIPTS));
+        assert_eq!(known("js_main/handler.js"), None, "no name of a directive");
+        assert_eq!(known("memcache"), None);
+    }
+
+    #[test]
+    fn no_family_hides_a_name_of_the_table() {
+        for directive in all() {
+            assert!(
+                of_family(directive.name).is_none_or(|reason| reason == directive.reason),
+                "{}",
+                directive.name
+            );
+        }
+    }
 }

@@ -121,9 +121,8 @@ fn refusal(name: &str, reason: &str) -> String {
 
 fn unknown(registry: &Registry, node: &Node, name: &str, suggests: bool) -> Diagnostic {
     let span = node.name.span;
-    if let Some(known) = known(name) {
-        let message = refusal(name, known.reason);
-        return Diagnostic::error(span, message);
+    if let Some(reason) = known(name) {
+        return Diagnostic::error(span, refusal(name, reason));
     }
     let diagnostic = Diagnostic::error(span, format!("unknown directive \"{name}\""));
     let near = if suggests { registry.nearest_directive(&name.to_ascii_lowercase()) } else { None };
