@@ -11,12 +11,12 @@ use myriad_exchange::runtime::{Listener, ServerId, ServerTls};
 use myriad_gate::access::AccessSettings;
 use myriad_log::{AccessLog, BufferRules, ErrorLog, Format, LogTarget, Logs};
 use myriad_script::{Compiler, Predicates, ScriptError, ServerNames, Template};
-use myriad_tls::{ClientRules, Files, ServerParts};
+use myriad_tls::{ClientRules, Files, OriginConfig, ServerParts};
 use myriad_upstream::{Address, Group, GroupConfig, PeerConfig, PeerStates, ResolverConfig};
 
 use crate::limits::{self, Limits};
 use crate::names::StreamNames;
-use crate::runtime::{Content, Server, StreamGroup, StreamRuntime};
+use crate::runtime::{Content, PeerTls, Server, StreamGroup, StreamRuntime};
 use crate::settings::StreamSettings;
 use crate::variables;
 
@@ -186,6 +186,7 @@ impl Compile<'_> {
             content: self.content(server, settings),
             tls: self.tls(server, settings),
             clients: self.clients(&server.settings),
+            peer_tls: self.peer_tls(&server.settings, settings),
             access: server.settings.feature::<AccessSettings>().rules.as_slice().into(),
             limits: Limits::of(&server.settings, &self.zones),
             assignments,
@@ -229,6 +230,24 @@ impl Compile<'_> {
             self.errors.push(*error);
             None
         })
+    }
+
+    /// TLS with the peers of a server; none without `proxy_ssl`.
+    fn peer_tls(&mut self, settings: &Settings, own: &StreamSettings) -> Option<PeerTls> {
+        let target = own.pass.as_ref().filter(|_| own.secures)?;
+        let written = &settings.stream_origin()?.tls;
+        let pair = written.certificate.iter().chain(&written.key);
+        if let Some(named) = pair.into_iter().find(|name| name.has_variables()) {
+            let error = "variables in \"proxy_ssl_certificate\" are not supported in stream";
+            self.errors.push(Diagnostic::error(named.span, error).help("name the file"));
+            return None;
+        }
+        let made = OriginConfig::of(written, target.span, self.around.files);
+        let OriginConfig { config, check, id, .. } = made.map_err(|error| self.errors.push(*error)).ok()?;
+        let protocols: Vec<Vec<u8>> = own.peer_alpn.iter().map(|name| name.value.clone()).collect();
+        let config = Arc::new(myriad_tls::asking_for_protocols(&config, &protocols));
+        let name = self.template(written.name.as_ref().unwrap_or(target));
+        Some(PeerTls { config, check, name, id })
     }
 
     fn assignment(&mut self, name: &Text, value: &Text) -> Option<(Arc<myriad_script::Variable>, Template)> {

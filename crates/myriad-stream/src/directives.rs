@@ -84,6 +84,23 @@ pub(crate) static ROWS: &[Directive] = &[
     )
     .default("off"),
     Directive::new(
+        "proxy_ssl",
+        LEVELS,
+        FLAG,
+        set!(Feature<StreamSettings>.flag => secures),
+        "Whether peers are spoken to by TLS.",
+    )
+    .default("off"),
+    Directive::new(
+        "proxy_ssl_alpn",
+        LEVELS,
+        at_least(1),
+        Set::Settings(|settings, args| {
+            protocols(args, &mut settings.feature_mut::<StreamSettings>().peer_alpn)
+        }),
+        "The protocols over TLS that peers are asked for (ALPN).",
+    ),
+    Directive::new(
         "proxy_socket_keepalive",
         LEVELS,
         FLAG,

@@ -182,7 +182,7 @@ pub(crate) fn dial(session: &Session, group: &StreamGroup) -> Result<Dial, Ended
         connect_ms: settings.connect_timeout,
         keepalive: settings.socket_keepalive,
         preface: if settings.tells_client { introduction(session) } else { Bytes::new() },
-        tls: None,
+        tls: target::tls(session)?,
         next: settings.next_upstream,
         tries: settings.next_upstream_tries,
         next_timeout_ms: settings.next_upstream_timeout,

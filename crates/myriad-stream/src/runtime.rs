@@ -15,7 +15,8 @@ use myriad_gate::access::AccessRule;
 use myriad_log::{AccessLog, ErrorLog, Format};
 use myriad_script::{Template, Variable};
 use myriad_tls::ClientRules;
-use myriad_upstream::{Group, Resolver, ResolverConfig};
+use myriad_upstream::{CheckPeer, Group, Resolver, ResolverConfig};
+use rustls::ClientConfig;
 
 use crate::limits::Limits;
 use crate::names::StreamNames;
@@ -50,6 +51,8 @@ pub(crate) struct Server {
     pub tls: ServerTls,
     /// What clients must prove; none where they are not asked.
     pub clients: Option<ClientRules>,
+    /// TLS with peers (`proxy_ssl`).
+    pub peer_tls: Option<PeerTls>,
     /// `allow` and `deny`: the first that covers the client decides.
     pub access: Box<[AccessRule]>,
     pub limits: Limits,
@@ -69,6 +72,17 @@ impl Server {
     pub(crate) fn trusts(&self, proxy: Option<std::net::IpAddr>) -> bool {
         self.settings.trusted.iter().any(|network: &Network| network.contains(proxy))
     }
+}
+
+/// How peers are spoken to by TLS.
+pub(crate) struct PeerTls {
+    pub config: Arc<ClientConfig>,
+    /// What a peer must prove; none where anybody is believed.
+    pub check: Option<Arc<dyn CheckPeer>>,
+    /// Who a peer must be (`proxy_ssl_name`, else what `proxy_pass` names).
+    pub name: Template,
+    /// Tells settings apart.
+    pub id: u64,
 }
 
 /// What a server does with a connection.

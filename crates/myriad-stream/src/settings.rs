@@ -28,6 +28,10 @@ pub(crate) struct StreamSettings {
     pub bind: Option<Text>,
     /// `proxy_protocol`: the peer is told who the client is.
     pub tells_client: bool,
+    /// `proxy_ssl`: peers are spoken to by TLS.
+    pub secures: bool,
+    /// `proxy_ssl_alpn`.
+    pub peer_alpn: Vec<Text>,
     /// `proxy_socket_keepalive`.
     pub socket_keepalive: bool,
     /// `proxy_half_close`.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use myriad_log::Level;
 use myriad_script::Template;
-use myriad_upstream::{Address, AddressError, Affinity, Group, GroupConfig, PeerConfig, PeerStates};
+use myriad_upstream::{
+    Address, AddressError, Affinity, Group, GroupConfig, OriginTls, PeerConfig, PeerStates,
+};
 
 use crate::runtime::StreamGroup;
 use crate::session::Session;
@@ -79,6 +81,26 @@ pub(crate) fn affinity(session: &Session, group: &StreamGroup) -> Affinity {
     };
     // Any peer will do for a key that cannot be told.
     session.eval(key).map_or(Affinity::None, |key| Affinity::Key(Bytes::from(key)))
+}
+
+/// TLS with peers, for this session; none without `proxy_ssl`. The error is the status that the session ends with.
+pub(crate) fn tls(session: &Session) -> Result<Option<OriginTls>, u16> {
+    let Some(tls) = &session.server().peer_tls else { return Ok(None) };
+    let name = session.eval(&tls.name).map_err(|_| 500_u16)?;
+    let name = String::from_utf8_lossy(&name);
+    Ok(Some(OriginTls {
+        config: Arc::clone(&tls.config),
+        name: without_port(&name).into(),
+        check: tls.check.clone(),
+        // No connection is kept for another session: it needs to tell none apart.
+        identity: tls.id | 1,
+    }))
+}
+
+/// A host without its port; the colons of an IPv6 address belong to it.
+fn without_port(name: &str) -> &str {
+    let from = name.rfind(']').unwrap_or(0);
+    name[from..].find(':').map_or(name, |at| &name[..from + at])
 }
 
 /// The address that a connection is made from (`proxy_bind`), port 0 where none is said; none where the text comes to nothing. The

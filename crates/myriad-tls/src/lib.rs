@@ -47,7 +47,7 @@ pub use peers::origins::OneCertificate;
 pub use resume::keeper::KeepTicketKeys;
 pub use resume::kept::Kept;
 pub use server::chosen::with_certificates;
-pub use server::config::{server_config, with_http2, with_protocols};
+pub use server::config::{asking_for_protocols, server_config, with_http2, with_protocols};
 pub use server::identities::{are_named, is_clients, is_ordered};
 pub use server::named::named_certificates;
 pub use server::parts::ServerParts;

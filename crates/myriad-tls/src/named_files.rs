@@ -1,6 +1,7 @@
 //! The files that the supervisor reads for TLS.
 
-use myriad_conf::settings::Handler;
+use myriad_conf::model::HttpConf;
+use myriad_conf::settings::{Handler, Settings};
 use myriad_conf::{Model, Text};
 
 use crate::acme::issuers;
@@ -27,6 +28,8 @@ pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
         Some(Handler::Origin { protocol, .. }) if protocol.may_be_secure() => Some(settings.origin(protocol)),
         _ => None,
     });
+    let of_streams = model.stream.iter().flat_map(HttpConf::levels).filter_map(Settings::stream_origin);
+    let places = places.chain(of_streams);
     let of_origins = places.flat_map(|origin| origin::files(&origin.tls));
     own.chain(of_origins).chain(issuers::files(model))
 }

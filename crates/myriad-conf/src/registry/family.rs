@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::contexts::Contexts;
 use super::directive::{DefaultValue, Directive};
 use crate::{
     builtin::BuiltinFile,
@@ -127,9 +128,13 @@ impl FamilyRow {
             return None;
         }
         let name = Cow::Owned(format!("{}{}", protocol.prefix(), self.row.name));
+        // Peers of streams are spoken to by TLS with the words of HTTP origins.
+        let of_streams = matches!(self.needs, Needs::Tls) && protocol.serves_streams();
+        let contexts = self.row.contexts;
+        let contexts = if of_streams { contexts.or(Contexts::STREAM_LEVELS) } else { contexts };
         let sentence = self.computed.and_then(|sentence| sentence(protocol));
         let default = sentence.map_or(self.row.default, DefaultValue::Computed);
-        Some(Directive { name, family, default, protocol: Some(protocol), ..self.row.clone() })
+        Some(Directive { name, family, contexts, default, protocol: Some(protocol), ..self.row.clone() })
     }
 }
 

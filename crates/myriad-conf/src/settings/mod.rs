@@ -102,6 +102,11 @@ impl Settings {
         &self.origins[self.index(protocol)]
     }
 
+    /// The settings of origins whose words for TLS `stream` shares; none where no such protocol is there.
+    pub fn stream_origin(&self) -> Option<&OriginSettings> {
+        self.origins.iter().map(|origin| &**origin).find(|origin| origin.protocol.serves_streams())
+    }
+
     /// The settings of a feature: what is written here or around, else what holds where nothing is written.
     pub fn feature<T: FeatureSettings>(&self) -> &T {
         self.features.get()

@@ -75,6 +75,11 @@ impl Protocol {
         self.0.is_url
     }
 
+    /// Whether `stream` shares its words for TLS with peers (`proxy_ssl_*`): they are those of origins of URLs.
+    pub fn serves_streams(self) -> bool {
+        self.is_url() && self.may_be_secure() && !self.has_environment()
+    }
+
     /// Whether the origin is told a CGI environment (`*_param`), rather than fields.
     pub fn has_environment(self) -> bool {
         self.0.has_environment

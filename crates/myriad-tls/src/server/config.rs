@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use myriad_conf::Diagnostic;
-use rustls::{ServerConfig, version};
+use rustls::{ClientConfig, ServerConfig, version};
 
 use super::identities::Identities;
 use super::parts::ServerParts;
@@ -71,6 +71,13 @@ pub fn with_http2(config: &ServerConfig) -> ServerConfig {
 
 /// The same settings for a protocol that is not HTTP: with these protocols of ALPN, none where there are none.
 pub fn with_protocols(config: &ServerConfig, protocols: &[Vec<u8>]) -> ServerConfig {
+    let mut own = config.clone();
+    own.alpn_protocols = protocols.to_vec();
+    own
+}
+
+/// The same of connections to origins.
+pub fn asking_for_protocols(config: &ClientConfig, protocols: &[Vec<u8>]) -> ClientConfig {
     let mut own = config.clone();
     own.alpn_protocols = protocols.to_vec();
     own
