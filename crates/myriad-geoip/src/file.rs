@@ -112,6 +112,11 @@ impl<T> fmt::Debug for DatabaseFile<T> {
     }
 }
 
+/// The bytes of a database that is not looked at again.
+pub(crate) fn read_whole(path: &Path) -> Result<Vec<u8>, String> {
+    read(path, Ok, 0).map(|version| version.contents)
+}
+
 /// A file as it is now.
 fn read<T>(path: &Path, parse: Parse<T>, now_ms: u64) -> Result<Version<T>, String> {
     let shown = path.display();

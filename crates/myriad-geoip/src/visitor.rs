@@ -7,7 +7,7 @@ use myriad_conf::settings::Network;
 use myriad_conf::{Diagnostic, Span, Text};
 use myriad_http::forwarded::forwarded;
 
-/// Proxies that are believed about their clients: `geoip2_proxy`, `geoip2_proxy_recursive`.
+/// Proxies that are believed about their clients: `geoip2_proxy`, `geoip_proxy`, and `_recursive`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Proxies {
     /// Who is believed; where nobody is, the connection's address counts.
@@ -41,10 +41,18 @@ impl Proxies {
     pub(crate) fn client(&self, texts: &[&[u8]]) -> Option<IpAddr> {
         let [address, told @ ..] = texts else { return None };
         let client = read(address);
-        let [told] = told else { return client };
+        self.behind(client, told.iter().copied())
+    }
+
+    /// The address behind trusted proxies, as the values of `X-Forwarded-For` tell it; none for a client on a unix socket.
+    pub(crate) fn behind<'a>(
+        &self,
+        client: Option<IpAddr>,
+        told: impl DoubleEndedIterator<Item = &'a [u8]>,
+    ) -> Option<IpAddr> {
         let trusted =
             |ip: Option<IpAddr>| ip.is_some() && self.trusted.iter().any(|network| network.contains(ip));
-        let told = forwarded(client, [*told].into_iter(), trusted, self.recursive);
+        let told = forwarded(client, told, trusted, self.recursive);
         told.map(|told| told.ip().to_canonical()).or(client)
     }
 }

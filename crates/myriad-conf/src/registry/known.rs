@@ -55,7 +55,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("dav", NO_MODULE, "dav_methods create_full_put_path min_delete_depth dav_access"),
     ("degradation", NO_MODULE, "degradation degrade"),
     ("flv", NO_PLAYER, "flv"),
-    ("geoip", NO_MODULE, "geoip_country geoip_org geoip_city geoip_proxy geoip_proxy_recursive"),
     (
         "grpc",
         NO_MODULE,

@@ -15,7 +15,7 @@ use myriad_exchange::exchange::variables::{self, DocumentedVariable};
 use myriad_exchange::feature::{Feature, TableMaking, TableVariable};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler, VariableRegistry};
 use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers};
-use myriad_geoip::geoip2;
+use myriad_geoip::{geoip, geoip2};
 use myriad_origin::{early_hints, protocols, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, more_headers, slice};
@@ -48,6 +48,7 @@ static FEATURES: &[Feature] = &[
     Feature::new("filters", gunzip::ROWS),
     Feature::new("filters", sub_filter::ROWS),
     files::FEATURE,
+    geoip::FEATURE,
     geoip2::FEATURE,
     headers::FEATURE,
     https_only::FEATURE,

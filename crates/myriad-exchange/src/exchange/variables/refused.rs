@@ -17,18 +17,13 @@ pub struct DocumentedVariable {
 }
 
 const NO_MODULE: &str = "Myriad does not have this module";
+const NO_REGIONS: &str = "Myriad does not have the list of names of regions: `$geoip_region` is the code";
 const INTERNAL: &str = "nginx uses it inside and does not document it";
 
 /// Module, why its variables are refused, their names separated by spaces.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("browser", NO_MODULE, "msie modern_browser ancient_browser"),
-    (
-        "geoip",
-        NO_MODULE,
-        "geoip_country_code geoip_country_code3 geoip_country_name geoip_org geoip_city_continent_code \
-         geoip_city_country_code geoip_city_country_code3 geoip_city_country_name geoip_region geoip_region_name \
-         geoip_city geoip_postal_code geoip_latitude geoip_longitude geoip_dma_code geoip_area_code",
-    ),
+    ("geoip", NO_REGIONS, "geoip_region_name"),
     ("grpc", INTERNAL, "grpc_internal_trailers"),
     ("memcached", NO_MODULE, "memcached_key"),
     ("proxy", NOT_YET, "proxy_add_via"),

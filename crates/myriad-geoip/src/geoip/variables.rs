@@ -1,0 +1,88 @@
+//! `$geoip_*`.
+
+use std::sync::Arc;
+
+use super::compile::Databases;
+use super::database::{City, Content, Country};
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::runtime::Reads::Connection;
+use myriad_exchange::runtime::Value::Made;
+
+/// A row that shows a part of what a database says of an address.
+macro_rules! row {
+    ($name:literal, $find:ident, $part:expr) => {
+        Row::new("geoip", $name, &[Connection], Made(|request, out| $find(request, out, $part)))
+    };
+}
+
+/// What the databases say of the client.
+pub(super) const VARIABLES: &[Row] = &[
+    row!("geoip_country_code", country, |country| country.code),
+    row!("geoip_country_code3", country, |country| country.code3),
+    row!("geoip_country_name", country, |country| country.name),
+    Row::new("geoip", "geoip_org", &[Connection], Made(organisation)),
+    row!("geoip_city_continent_code", city, |city, out| put(out, city.country.continent.as_bytes())),
+    row!("geoip_city_country_code", city, |city, out| put(out, city.country.code.as_bytes())),
+    row!("geoip_city_country_code3", city, |city, out| put(out, city.country.code3.as_bytes())),
+    row!("geoip_city_country_name", city, |city, out| put(out, city.country.name.as_bytes())),
+    row!("geoip_region", city, |city, out| put(out, city.region)),
+    row!("geoip_city", city, |city, out| put(out, city.city)),
+    row!("geoip_postal_code", city, |city, out| put(out, city.postal_code)),
+    row!("geoip_latitude", city, |city, out| degrees(out, city.latitude)),
+    row!("geoip_longitude", city, |city, out| degrees(out, city.longitude)),
+    row!("geoip_dma_code", city, |city, out| put(out, city.codes.0.to_string().as_bytes())),
+    row!("geoip_area_code", city, |city, out| put(out, city.codes.1.to_string().as_bytes())),
+];
+
+/// The databases, and the address that is looked up.
+fn asked(request: &Request) -> Option<(&Databases, std::net::IpAddr)> {
+    let databases: &Databases = request.place().features.get::<Arc<Databases>>()?;
+    let told = request.received.head.fields().get_all(b"X-Forwarded-For");
+    let told: Vec<&[u8]> = told.collect();
+    Some((databases, databases.proxies.behind(request.client(), told.into_iter())?))
+}
+
+fn country(request: &Request, out: &mut Vec<u8>, part: fn(&Country) -> &'static str) -> bool {
+    let found =
+        asked(request).and_then(|(databases, address)| databases.of(Content::Country)?.0.country(address));
+    found.is_some_and(|country| put(out, part(&country).as_bytes()))
+}
+
+fn organisation(request: &Request, out: &mut Vec<u8>) -> bool {
+    let Some((databases, address)) = asked(request) else { return false };
+    let Some((database, utf8)) = databases.of(Content::Organisation) else { return false };
+    let before = out.len();
+    let found = database.organisation(address).is_some_and(|text| put(out, text));
+    settle(out, before, utf8);
+    found
+}
+
+fn city(request: &Request, out: &mut Vec<u8>, show: fn(&City<'_>, &mut Vec<u8>) -> bool) -> bool {
+    let Some((databases, address)) = asked(request) else { return false };
+    let Some((database, utf8)) = databases.of(Content::City) else { return false };
+    let before = out.len();
+    let found = database.city(address).is_some_and(|city| show(&city, out));
+    settle(out, before, utf8);
+    found
+}
+
+/// Makes UTF-8 of the ISO-8859-1 that was written last.
+fn settle(out: &mut Vec<u8>, before: usize, utf8: bool) {
+    if utf8 && !out[before..].is_ascii() {
+        let text: String = out[before..].iter().map(|byte| char::from(*byte)).collect();
+        out.truncate(before);
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+/// Writes a text; an empty one counts as none.
+fn put(out: &mut Vec<u8>, text: &[u8]) -> bool {
+    out.extend_from_slice(text);
+    !text.is_empty()
+}
+
+fn degrees(out: &mut Vec<u8>, ten_thousandths: i32) -> bool {
+    let (sign, value) = (if ten_thousandths < 0 { "-" } else { "" }, ten_thousandths.unsigned_abs());
+    put(out, format!("{sign}{}.{:04}", value / 10_000, value % 10_000).as_bytes())
+}

@@ -1,0 +1,25 @@
+//! Databases of addresses in the former format (`geoip_country` and its kin): looked up without harm, whatever the file holds.
+#![no_main]
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use libfuzzer_sys::fuzz_target;
+use myriad_geoip::geoip::database::Database;
+
+fuzz_target!(|input: (u128, Vec<u8>)| {
+    let (bits, bytes) = input;
+    let length = bytes.len();
+    let Ok(database) = Database::read(bytes) else { return };
+    let addresses = [IpAddr::from(Ipv4Addr::from(bits as u32)), IpAddr::from(Ipv6Addr::from(bits))];
+    for address in addresses {
+        if let Some(country) = database.country(address) {
+            assert!(country.code.len() == 2 && country.continent.len() == 2);
+        }
+        // What is shown was in the file, and is bounded.
+        assert!(database.organisation(address).is_none_or(|text| text.len() < length.min(300)));
+        if let Some(city) = database.city(address) {
+            assert!(city.region.len() + city.city.len() + city.postal_code.len() < length);
+            assert!(city.codes.1 < 1000);
+        }
+    }
+});
