@@ -9,9 +9,12 @@ use myriad_exchange::runtime::Value::Made;
 
 /// How many times smaller an answer has become.
 pub(super) const VARIABLES: &[Row] = &[
-    Row::new("brotli", "brotli_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Brotli, out))),
+    // nginx without the module leaves the names to configurations, which fill them by a map.
+    Row::new("brotli", "brotli_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Brotli, out)))
+        .yielding(),
     Row::new("gzip", "gzip_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Gzip, out))),
-    Row::new("zstd", "zstd_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Zstd, out))),
+    Row::new("zstd", "zstd_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Zstd, out)))
+        .yielding(),
 ];
 
 /// How many times smaller a body has become by that coding.

@@ -15,8 +15,12 @@ const NOBODY: &str = "http://127.0.0.1:80";
 /// Compiles what a run leaves out: settings that every level below replaces, parameters and keys of origins where none is
 /// asked. Only unknown variables are errors there.
 pub(super) fn unused(compile: &mut Compile<'_>) {
-    let known = compile.errors.len();
     let http = compile.http;
+    if http.servers.is_empty() {
+        // As in nginx, which compiles what an origin is told for locations alone. A panel's main file may stand without its sites.
+        return;
+    }
+    let known = compile.errors.len();
     compile.place(&http.settings, &PlaceContext::default(), Default::default());
     let mut before: Option<&Settings> = None;
     for settings in http.levels() {
@@ -66,5 +70,20 @@ impl Compile<'_> {
         for value in auth_request::unasked(settings) {
             self.template(value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::testing::compiled;
+
+    #[test]
+    fn a_file_without_its_sites_may_tell_origins_of_what_they_define() {
+        let http = "proxy_set_header Early-Data $rfc_early_data; fastcgi_param A $nowhere;
+            map $uri $brotli_ratio { default none; }";
+        let runtime = compiled(Path::new("/nowhere"), &format!("http {{ {http} }}"));
+        assert!(runtime.servers.is_empty());
     }
 }
