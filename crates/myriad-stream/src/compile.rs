@@ -183,7 +183,7 @@ impl Compile<'_> {
             access_logs.filter_map(|log| self.access_log(log, server.settings.log.open_files)).collect();
         Server {
             name: server.primary_name.bytes().into(),
-            content: self.content(server, settings),
+            content: self.content(settings),
             tls: self.tls(server, settings),
             clients: self.clients(&server.settings),
             peer_tls: self.peer_tls(&server.settings, settings),
@@ -261,14 +261,12 @@ impl Compile<'_> {
         }
     }
 
-    fn content(&mut self, server: &ServerConf, settings: &StreamSettings) -> Content {
+    fn content(&mut self, settings: &StreamSettings) -> Content {
         if let Some(text) = &settings.answer {
             return Content::Return(self.template(text));
         }
         let Some(target) = &settings.pass else {
-            let error = Diagnostic::error(server.span, "no handler for server in stream");
-            self.errors.push(error.help("write proxy_pass ADDRESS:PORT or the name of an upstream"));
-            return Content::Return(Template::constant(b""));
+            return Content::Nothing;
         };
         let template = self.template(target);
         let Some(name) = template.as_static() else { return Content::Named(template) };

@@ -153,6 +153,7 @@ pub(crate) fn assign(session: &Session) -> Result<(), Ended> {
 
 async fn content(session: &Session, client: &mut RawClient) -> u16 {
     let group = match &session.server().content {
+        Content::Nothing => return no_handler(session),
         Content::Return(text) => return answer(session, client, text).await,
         Content::Group(group) => group,
         Content::Named(name) => match target::named(session, name).await {
@@ -161,6 +162,13 @@ async fn content(session: &Session, client: &mut RawClient) -> u16 {
         },
     };
     pass(session, client, group).await
+}
+
+/// Tells of a server that says nothing of what its connections are for; its status.
+pub(crate) fn no_handler(session: &Session) -> u16 {
+    let message = format_args!("no handler for server: write proxy_pass or return{}", Ends(session));
+    session.server().errors.write(Level::Error, Some(session.connection.id), message);
+    500
 }
 
 /// Sends a text, as far as the client takes it in time.

@@ -87,6 +87,8 @@ pub(crate) struct PeerTls {
 
 /// What a server does with a connection.
 pub(crate) enum Content {
+    /// Nothing: connections are closed, as by nginx.
+    Nothing,
     /// `return`.
     Return(Template),
     /// `proxy_pass` to an `upstream` block, or a fixed address.

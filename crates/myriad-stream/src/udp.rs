@@ -28,7 +28,7 @@ use tokio::io::{Interest, ReadBuf};
 use tokio::sync::mpsc;
 
 use crate::admission::admit;
-use crate::drive::{assign, dial, finish, greet, tell};
+use crate::drive::{assign, dial, finish, greet, no_handler, tell};
 use crate::pace::Pace;
 use crate::runtime::{Content, StreamGroup, Streams};
 use crate::session::Session;
@@ -163,6 +163,7 @@ impl Door {
     async fn content(&self, session: &Session, ends: Ends, datagrams: &mut mpsc::Receiver<Bytes>) -> u16 {
         let named;
         let group = match &session.server().content {
+            Content::Nothing => return no_handler(session),
             Content::Return(text) => {
                 let Ok(text) = session.eval(text) else { return 500 };
                 if let Ok(bytes) = datagrams.try_recv() {
