@@ -72,6 +72,7 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
         balance: Balance::default(),
         keepalive: KeepAlive { http: HTTP_IDLE, ..KeepAlive::default() },
         queue: None,
+        names: None,
     };
     let group = Arc::new(OriginGroup { group: Group::new(config, &PeerStates::default()), key: None });
     site.addressed.borrow_mut().insert(identity, Arc::clone(&group), 1);

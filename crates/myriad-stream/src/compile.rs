@@ -162,7 +162,9 @@ impl Compile<'_> {
 
     fn upstream(&mut self, upstream: &UpstreamConf) {
         let key = upstream.hash_key.as_ref().map(|key| self.template(key));
-        let config = GroupConfig::of(upstream, 0, &mut self.errors);
+        let resolver = (self.around.resolver)(&upstream.settings, &mut self.errors);
+        let resolver = resolver.map(|(config, timeout_ms)| (Arc::new(config), timeout_ms));
+        let config = GroupConfig::of(upstream, 0, resolver, &mut self.errors);
         self.group(config, key);
     }
 

@@ -15,7 +15,7 @@ use myriad_gate::access::AccessRule;
 use myriad_log::{AccessLog, ErrorLog, Format};
 use myriad_script::{Template, Variable};
 use myriad_tls::ClientRules;
-use myriad_upstream::{CheckPeer, Group, Resolver, ResolverConfig};
+use myriad_upstream::{CheckPeer, Group, Resolver, ResolverConfig, TellUnresolved};
 use rustls::ClientConfig;
 
 use crate::limits::Limits;
@@ -107,6 +107,13 @@ impl StreamRuntime {
     /// Whether a socket, by its number, is one of UDP.
     pub fn is_datagram(&self, number: u32) -> bool {
         self.datagrams.contains(&number)
+    }
+
+    /// Has the names of groups looked up from now on, those of which no other worker does so; `tell` is told what fails.
+    pub fn follow_names(&self, tell: &TellUnresolved) {
+        for group in self.groups.values() {
+            group.group.follow_names(tell);
+        }
     }
 
     pub(crate) fn server(&self, id: ServerId) -> &Server {

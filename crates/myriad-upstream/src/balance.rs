@@ -3,21 +3,18 @@
 use myriad_conf::model::Balance;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::config::{GroupConfig, PeerConfig};
+use crate::config::PeerConfig;
 use crate::peer::PeerState;
+use crate::peers::Peers;
 use crate::request::Affinity;
 
-mod crc32;
-mod ring;
 #[cfg(test)]
 mod tests;
 
-use crc32::crc32;
-pub(crate) use ring::Ring;
+use crate::crc32::crc32;
 
 /// How often a hash may hit an unusable peer before round robin takes over, as in nginx.
 const MAX_REHASHES: u32 = 20;
@@ -41,6 +38,17 @@ impl Weights {
     pub(crate) fn new(peers: &[PeerConfig]) -> Self {
         let peers = peers.iter().map(|peer| Weight { current: 0, effective: weight(peer) }).collect();
         Self { peers, chance: RandomState::new().hash_one(0) }
+    }
+
+    /// Peers come and go: those that stay keep what is remembered of them.
+    pub(crate) fn follow(&mut self, before: &Peers, after: &Peers) {
+        let mut next = Self::new(&after.configs).peers;
+        for (state, weight) in before.states.iter().zip(self.peers.drain(..)) {
+            if let Some(place) = after.place(state.id) {
+                next[place] = weight;
+            }
+        }
+        self.peers = next;
     }
 
     /// A failing peer gets a smaller share for a while.
@@ -67,33 +75,31 @@ fn weight(peer: &PeerConfig) -> i64 {
     i64::from(peer.weight.max(1))
 }
 
-/// The peers that one request has tried.
+/// The peers that one request has tried, by the numbers of their states: the list may change meanwhile.
 #[derive(Debug, Default)]
-pub(crate) struct Tried(SmallVec<[u32; 4]>);
+pub(crate) struct Tried(SmallVec<[u64; 4]>);
 
 impl Tried {
-    pub(crate) fn add(&mut self, index: usize) {
-        self.0.push(index as u32);
+    pub(crate) fn add(&mut self, peer: &PeerState) {
+        self.0.push(peer.id);
     }
 
-    fn has(&self, index: usize) -> bool {
-        self.0.contains(&(index as u32))
+    fn has(&self, peer: &PeerState) -> bool {
+        self.0.contains(&peer.id)
     }
 }
 
 /// The group as it is when a choice is made.
 pub(crate) struct Choice<'a> {
-    pub(crate) config: &'a GroupConfig,
-    pub(crate) states: &'a [Arc<PeerState>],
-    /// The points of a consistent [`Balance::Hash`].
-    pub(crate) ring: Option<&'a Ring>,
+    pub(crate) balance: Balance,
+    pub(crate) peers: &'a Peers,
     pub(crate) now: u64,
 }
 
 impl Choice<'_> {
     /// The peer for the next try; backups only when no other is usable.
     pub(crate) fn choose(&self, weights: &mut Weights, tried: &Tried, affinity: &Affinity) -> Option<usize> {
-        let hashed = match (self.config.balance, affinity) {
+        let hashed = match (self.balance, affinity) {
             (Balance::IpHash, Affinity::Client(address)) => self.by_client(tried, *address),
             // A key that is empty tells nothing, so turns are taken.
             (Balance::Hash { consistent: false }, Affinity::Key(key)) if !key.is_empty() => {
@@ -110,7 +116,7 @@ impl Choice<'_> {
     }
 
     fn usable(&self, tried: &Tried, backup: bool) -> SmallVec<[usize; 8]> {
-        let peers = self.config.peers.iter().enumerate();
+        let peers = self.peers.configs.iter().enumerate();
         peers
             .filter(|(index, peer)| peer.backup == backup && self.is_usable(*index, tried))
             .map(|(index, _)| index)
@@ -118,37 +124,37 @@ impl Choice<'_> {
     }
 
     fn is_usable(&self, index: usize, tried: &Tried) -> bool {
-        self.is_willing(index, tried) && !self.states[index].is_full(&self.config.peers[index])
+        self.is_willing(index, tried) && !self.peers.states[index].is_full(&self.peers.configs[index])
     }
 
     /// Whether a peer would be asked if it had less to do.
     fn is_willing(&self, index: usize, tried: &Tried) -> bool {
-        let (peer, state) = (&self.config.peers[index], &self.states[index]);
+        let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
         // A lone peer is never kept out: there is nobody else to ask.
-        let lone = self.config.peers.len() == 1;
-        !peer.down && !tried.has(index) && (lone || !state.is_failing(peer, self.now))
+        let lone = self.peers.configs.len() == 1;
+        !peer.down && !tried.has(state) && (lone || !state.is_failing(peer, self.now))
     }
 
     /// Whether waiting may help: of those that would be asked, one has only too much to do.
     pub(crate) fn is_full(&self, tried: &Tried) -> bool {
-        let peers = self.config.peers.iter().enumerate();
+        let peers = self.peers.configs.iter().enumerate();
         let mut willing = peers.filter(|(index, _)| self.is_willing(*index, tried));
-        willing.any(|(index, peer)| self.states[index].is_full(peer))
+        willing.any(|(index, peer)| self.peers.states[index].is_full(peer))
     }
 
     fn balanced(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
         let load = |index: usize| {
-            let (state, weight) = (&self.states[index], weight(&self.config.peers[index]));
+            let (state, weight) = (&self.peers.states[index], weight(&self.peers.configs[index]));
             let active = i64::from(state.active());
-            match self.config.balance {
+            match self.balance {
                 Balance::LeastTime { whole } => {
-                    let slowness = state.slowness(whole, &self.config.peers[index], self.now);
+                    let slowness = state.slowness(whole, &self.peers.configs[index], self.now);
                     ((active + 1) * i64::from(slowness), weight)
                 }
                 _ => (active, weight),
             }
         };
-        if !matches!(self.config.balance, Balance::LeastConnections | Balance::LeastTime { .. }) {
+        if !matches!(self.balance, Balance::LeastConnections | Balance::LeastTime { .. }) {
             return self.round_robin(weights, usable);
         }
         let is_less = |a: usize, b: usize| {
@@ -170,7 +176,7 @@ impl Choice<'_> {
             let running = &mut weights.peers[index];
             running.current += running.effective;
             total += running.effective;
-            if running.effective < weight(&self.config.peers[index]) {
+            if running.effective < weight(&self.peers.configs[index]) {
                 running.effective += 1;
             }
             let current = running.current;
@@ -208,12 +214,12 @@ impl Choice<'_> {
 
     /// The server whose point follows the key's, and of its addresses the one whose turn it is.
     fn on_ring(&self, weights: &mut Weights, tried: &Tried, key: &[u8]) -> Option<usize> {
-        let ring = self.ring.filter(|_| !key.is_empty())?;
+        let ring = self.peers.ring.as_ref().filter(|_| !key.is_empty())?;
         let start = ring.find(key);
         (0..=MAX_REHASHES as usize).find_map(|step| {
             let server = ring.server(start + step)?;
-            let name = &self.config.peers[server].name;
-            let peers = self.config.peers.iter().enumerate();
+            let name = &self.peers.configs[server].name;
+            let peers = self.peers.configs.iter().enumerate();
             let usable: SmallVec<[usize; 8]> = peers
                 .filter(|(index, peer)| !peer.backup && peer.name == *name && self.is_usable(*index, tried))
                 .map(|(index, _)| index)
@@ -239,19 +245,20 @@ impl Choice<'_> {
         let second =
             (0..MAX_REHASHES).find_map(|_| self.by_chance(weights, tried).filter(|second| *second != first));
         let Some(second) = second else { return Some(first) };
-        let load = |index: usize| (i64::from(self.states[index].active()), weight(&self.config.peers[index]));
+        let load =
+            |index: usize| (i64::from(self.peers.states[index].active()), weight(&self.peers.configs[index]));
         let ((active_a, weight_a), (active_b, weight_b)) = (load(first), load(second));
         Some(if active_b * weight_a > active_a * weight_b { first } else { second })
     }
 
     /// The sum of the weights of all peers but backups.
     fn total_weight(&self) -> i64 {
-        self.config.peers.iter().filter(|peer| !peer.backup).map(weight).sum()
+        self.peers.configs.iter().filter(|peer| !peer.backup).map(weight).sum()
     }
 
     /// The peer at a point of the weights laid end to end; backups have none.
     fn at_weight(&self, hash: u32) -> Option<usize> {
-        let peers = || self.config.peers.iter().enumerate().filter(|(_, peer)| !peer.backup);
+        let peers = || self.peers.configs.iter().enumerate().filter(|(_, peer)| !peer.backup);
         let mut point = i64::from(hash).checked_rem(self.total_weight())?;
         for (index, peer) in peers() {
             point -= weight(peer);

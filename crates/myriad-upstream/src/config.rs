@@ -2,8 +2,10 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 
 use crate::address::{Address, AddressError};
+use crate::resolver::{ResolverConfig, message as dns};
 use myriad_conf::model::{Balance, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer};
 use myriad_conf::registry::Registry;
 use myriad_conf::{Diagnostic, Span};
@@ -21,25 +23,50 @@ pub struct GroupConfig {
     pub keepalive: KeepAlive,
     /// The queue in which requests wait for a peer (`queue`); `None` answers at once that there is none.
     pub queue: Option<UpstreamQueue>,
+    /// The servers whose names are looked up while the group runs (`resolve`); `None` for none.
+    pub names: Option<NamedServers>,
+}
+
+/// Servers whose names stand for peers that come and go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedServers {
+    /// The servers; at least one.
+    pub servers: Vec<NamedServer>,
+    /// The name servers (`resolver`).
+    pub resolver: Arc<ResolverConfig>,
+    /// Longest wait for an answer, milliseconds (`resolver_timeout`).
+    pub timeout_ms: u64,
+}
+
+/// A `server NAME resolve` of an `upstream` block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedServer {
+    /// The name that is looked up.
+    pub host: String,
+    /// The port of its peers.
+    pub port: u16,
+    /// Its peers, but for their address.
+    pub peer: PeerConfig,
 }
 
 impl GroupConfig {
     /// The group of an `upstream` block; `http_idle` is how many HTTP connections to a peer a worker keeps where the block does not
-    /// say. Names are looked up, which blocks; those without an address are reported.
-    pub fn of(upstream: &UpstreamConf, http_idle: usize, errors: &mut Vec<Diagnostic>) -> Self {
-        let mut peers = Vec::new();
+    /// say, `resolver` looks up the names that `resolve` says it of, with the longest wait for it in milliseconds. All other names are
+    /// looked up now, which blocks; those without an address are reported.
+    pub fn of(
+        upstream: &UpstreamConf,
+        http_idle: usize,
+        resolver: Option<(Arc<ResolverConfig>, u64)>,
+        errors: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let (mut peers, mut named) = (Vec::new(), Vec::new());
         for server in &upstream.servers {
+            if let Some(server) = named_server(server, errors) {
+                named.push(server);
+                continue;
+            }
             match addresses(server) {
-                Ok(addresses) => peers.extend(addresses.into_iter().map(|address| PeerConfig {
-                    address,
-                    name: server.name.lossy().into_owned(),
-                    weight: server.weight,
-                    max_fails: server.max_fails,
-                    fail_timeout_ms: server.fail_timeout,
-                    backup: server.backup,
-                    down: server.down,
-                    max_conns: server.max_conns,
-                })),
+                Ok(addresses) => peers.extend(addresses.into_iter().map(|address| peer(server, address))),
                 Err(error) => errors.push(Diagnostic::error(server.name.span, error.to_string())),
             }
         }
@@ -56,6 +83,7 @@ impl GroupConfig {
                 ..KeepAlive::default()
             },
             queue: upstream.queue,
+            names: names(upstream, named, resolver, errors),
         }
     }
 
@@ -67,8 +95,59 @@ impl GroupConfig {
             balance: Balance::default(),
             keepalive: KeepAlive::default(),
             queue: None,
+            names: None,
         }
     }
+}
+
+fn peer(server: &UpstreamServer, address: Address) -> PeerConfig {
+    PeerConfig {
+        address,
+        name: server.name.lossy().into_owned(),
+        weight: server.weight,
+        max_fails: server.max_fails,
+        fail_timeout_ms: server.fail_timeout,
+        backup: server.backup,
+        down: server.down,
+        max_conns: server.max_conns,
+    }
+}
+
+/// The server, if its name is to be looked up while the group runs; as in nginx an address with `resolve` is an address.
+fn named_server(server: &UpstreamServer, errors: &mut Vec<Diagnostic>) -> Option<NamedServer> {
+    let (true, UpstreamAddress::Host(host, port)) = (server.resolve, &server.address) else { return None };
+    let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    if !dns::is_name(&host) {
+        let message = format!("\"{host}\" in upstream \"{}\" is no name to look up", server.name.lossy());
+        errors.push(Diagnostic::error(server.name.span, message));
+    }
+    // No address yet: each peer gets its own.
+    let nowhere = Address::Unix(std::path::PathBuf::new());
+    Some(NamedServer { host, port: *port, peer: peer(server, nowhere) })
+}
+
+fn names(
+    upstream: &UpstreamConf,
+    servers: Vec<NamedServer>,
+    resolver: Option<(Arc<ResolverConfig>, u64)>,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<NamedServers> {
+    if servers.is_empty() {
+        return None;
+    }
+    let name = &upstream.name;
+    if !upstream.zone {
+        let message =
+            format!("resolving names at run time requires upstream \"{name}\" to be in shared memory");
+        errors.push(Diagnostic::error(upstream.span, message).help("write zone NAME 64k; into its block"));
+    }
+    let Some((resolver, timeout_ms)) = resolver else {
+        let message = format!("no resolver defined to resolve names at run time in upstream \"{name}\"");
+        let help = "write resolver ADDRESS; into its block, or around it";
+        errors.push(Diagnostic::error(upstream.span, message).help(help));
+        return None;
+    };
+    Some(NamedServers { servers, resolver, timeout_ms })
 }
 
 fn addresses(server: &UpstreamServer) -> Result<Vec<Address>, AddressError> {

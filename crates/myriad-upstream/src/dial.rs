@@ -19,7 +19,7 @@ use crate::clock;
 use crate::connect::connect;
 use crate::connections::{Connections, Place};
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::group::Group;
+use crate::group::{Chosen, Group};
 use crate::peer::Active;
 use crate::request::Affinity;
 use crate::shortage::with_descriptor;
@@ -56,7 +56,7 @@ pub struct Dialed<T> {
     /// The connection.
     pub link: T,
     log: AttemptLog,
-    index: usize,
+    chosen: Chosen,
     #[expect(dead_code, reason = "it is held, not asked")]
     place: Place,
     #[expect(dead_code, reason = "it is held, not asked")]
@@ -109,7 +109,7 @@ impl Group {
 
     /// Notes that a peer which was dialled turned out to fail: over UDP nothing says so before.
     pub fn dialed_failed<T>(&self, dialed: &Dialed<T>) {
-        self.failed(dialed.index);
+        self.failed(&dialed.chosen);
     }
 
     async fn dial_by<T>(
@@ -132,7 +132,7 @@ impl Group {
             if let Some(error) = last.take() {
                 failed(&error);
             }
-            let address = &pick.config.address;
+            let address = &pick.chosen.config().address;
             let log = dial.attempts.begin(address.to_string(), self.label());
             let place = connections.take(|| false, dial.connect_ms).await;
             let opened = match place {
@@ -141,16 +141,16 @@ impl Group {
             };
             let error = match opened {
                 Ok((link, place)) => {
-                    self.succeeded(pick.index);
+                    pick.chosen.succeeded();
                     log.connected(false);
-                    return Ok(Dialed { link, log, index: pick.index, place, active: pick.active });
+                    return Ok(Dialed { link, log, chosen: pick.chosen, place, active: pick.active });
                 }
                 Err(error) => error.at(address),
             };
             log.failed(error.status());
             let is_ours = matches!(error.kind(), ErrorKind::NoConnection);
             if !is_ours {
-                self.failed(pick.index);
+                self.failed(&pick.chosen);
             }
             left = left.saturating_sub(1);
             let in_time = dial.next_timeout_ms == 0 || clock::now() - started < dial.next_timeout_ms;

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::config::PeerConfig;
 use crate::connect::connect;
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::group::{Choosing, Group, Pick};
+use crate::group::{Choosing, Chosen, Group, Pick};
 use crate::link::{Home, Link, LinkParts};
 use crate::peer::Active;
 use crate::pool::{HttpPool, Pooled};
@@ -41,9 +41,9 @@ impl Group {
         let mut tried = Tried::default();
         let mut pick = self.first(&mut tried, &request).await?;
         loop {
-            let index = pick.index;
+            let chosen = pick.chosen.clone();
             let result = self.attempt(pick, pool, &mut request).await;
-            self.judge(index, &result, &request.retry);
+            self.judge(&chosen, &result, &request.retry);
             if !tries.may_go_on(&result, &request.retry) {
                 return result;
             }
@@ -56,7 +56,7 @@ impl Group {
     }
 
     /// The first peer to try: now, or when the turn of this request has come (`queue`).
-    async fn first(&self, tried: &mut Tried, request: &OriginRequest) -> Result<Pick<'_>, OriginError> {
+    async fn first(&self, tried: &mut Tried, request: &OriginRequest) -> Result<Pick, OriginError> {
         // Nobody overtakes those who wait.
         if self.line.is_empty() {
             match self.pick(tried, &request.affinity) {
@@ -97,16 +97,16 @@ impl Group {
 
     /// Tells the peer's health how it did. As in nginx: errors, time-outs and broken heads are always failures,
     /// statuses only where they are reason to try another peer, 403 and 404 never.
-    fn judge(&self, index: usize, result: &Result<OriginResponse, OriginError>, retry: &NextUpstream) {
+    fn judge(&self, chosen: &Chosen, result: &Result<OriginResponse, OriginError>, retry: &NextUpstream) {
         match result {
             Ok(response) => match response.head.status {
-                403 | 404 => self.succeeded(index),
-                status if retry.on_status(status) => self.failed(index),
-                _ => self.succeeded(index),
+                403 | 404 => chosen.succeeded(),
+                status if retry.on_status(status) => self.failed(chosen),
+                _ => chosen.succeeded(),
             },
             // None of its doing.
             Err(error) if matches!(error.kind(), ErrorKind::RequestBody(_) | ErrorKind::NoConnection) => {}
-            Err(_) => self.failed(index),
+            Err(_) => self.failed(chosen),
         }
     }
 
@@ -118,12 +118,14 @@ impl Group {
     /// Tries one peer: over a kept connection first, where the request can be repeated if that turns out stale.
     async fn attempt(
         &self,
-        pick: Pick<'_>,
+        pick: Pick,
         pool: &HttpPool,
         request: &mut OriginRequest,
     ) -> Result<OriginResponse, OriginError> {
-        let address = &pick.config.address;
-        let active = Rc::new(pick.active);
+        let Pick { chosen, active } = pick;
+        let peer = chosen.config();
+        let address = &peer.address;
+        let active = Rc::new(active);
         let home = if request.bind.is_some() { Home::Nowhere } else { self.home(pool, &request.protocol) };
         if is_repeatable(request)
             && request.method.is_idempotent()
@@ -131,7 +133,7 @@ impl Group {
         {
             let log = request.attempts.begin(address.to_string(), self.label());
             log.connected(true);
-            let link = link(pick.config, pooled, log, active.clone(), home.clone(), request);
+            let link = link(peer, pooled, log, active.clone(), home.clone(), request);
             match exchange(link, request).await {
                 Err(Failure::Stale) => {}
                 Err(Failure::Origin(error)) => return Err(error.at(address)),
@@ -167,7 +169,7 @@ impl Group {
         };
         log.connected(false);
         let pooled = Pooled { connection, requests: 0, made: clock::now() };
-        let link = link(pick.config, pooled, log, active, home, request);
+        let link = link(peer, pooled, log, active, home, request);
         exchange(link, request).await.map_err(|failure| match failure {
             Failure::Origin(error) => error.at(address),
             Failure::Stale => OriginError::closed(Phase::ReadingHead).at(address),

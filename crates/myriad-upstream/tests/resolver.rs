@@ -4,11 +4,15 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use myriad_upstream::{ResolveError, Resolver, ResolverConfig};
+use myriad_upstream::{
+    Address, Group, GroupConfig, NamedServer, NamedServers, PeerConfig, PeerStates, ResolveError, Resolver,
+    ResolverConfig, TellUnresolved,
+};
 use tokio::task::LocalSet;
 
 /// The type of a question for an IPv4 address.
@@ -143,6 +147,47 @@ fn an_answer_is_remembered_for_as_long_as_it_holds() {
         for last in [3, 4] {
             assert_eq!(&*forgetful.resolve("app.example", PATIENCE_MS).await.unwrap(), [ip(last)]);
         }
+    });
+}
+
+#[test]
+fn names_of_servers_are_followed_and_a_failure_changes_nothing() {
+    let server = NameServer::start(|_, number| {
+        vec![match number {
+            0 => Said { ttl: 1, ..Said::address(1) },
+            1 => Said { code: 2, addresses: vec![], ..Said::address(0) },
+            2 => Said { ttl: 1, ..Said::address(2) },
+            _ => Said { code: 3, addresses: vec![], ..Said::address(0) },
+        }]
+    });
+    let resolver =
+        ResolverConfig { servers: vec![server.address], valid_ms: Some(1000), ipv4: true, ipv6: false };
+    let nowhere = Address::Unix(std::path::PathBuf::new());
+    let named =
+        NamedServer { host: "app.example".to_owned(), port: 80, peer: PeerConfig::new(nowhere.clone()) };
+    let names = NamedServers { servers: vec![named], resolver: Arc::new(resolver), timeout_ms: 1000 };
+    let config = GroupConfig { peers: Vec::new(), names: Some(names), ..GroupConfig::single(nowhere) };
+    run(async {
+        let group = Group::new(config, &PeerStates::new());
+        let (told, heard) = tokio::sync::mpsc::unbounded_channel();
+        let told = Rc::new(told);
+        let tell: TellUnresolved = Rc::new(move |why| {
+            let _ = told.send(why.to_owned());
+        });
+        group.follow_names(&tell);
+        drop(tell);
+        let mut heard = heard;
+        let peers = || group.peers().iter().map(|peer| peer.address.to_string()).collect::<Vec<_>>();
+        assert!(
+            heard.recv().await.unwrap().starts_with("app.example could not be resolved (2: Server failure)")
+        );
+        assert_eq!(peers(), ["127.0.0.1:80"]);
+        assert!(heard.recv().await.unwrap().contains("3: Host not found"));
+        tokio::task::yield_now().await;
+        assert!(peers().is_empty());
+        // The task ends with the group.
+        drop(group);
+        assert_eq!(heard.recv().await, None);
     });
 }
 

@@ -62,7 +62,11 @@ pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: 
 
 /// Origins on this machine that `upstream` blocks and targets without variables name.
 fn origins(http: &HttpConf) -> Vec<Origin> {
-    let servers = http.upstreams.iter().flat_map(|upstream| &upstream.servers).filter(|server| !server.down);
+    let servers = http
+        .upstreams
+        .iter()
+        .flat_map(|upstream| &upstream.servers)
+        .filter(|server| !server.down && !server.resolve);
     let mut all: Vec<Origin> = servers
         .filter_map(|server| {
             let address = match &server.address {

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::{span::Span, text::Text};
+use crate::{settings::Settings, span::Span, text::Text};
 
 /// The address of a server of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +34,8 @@ pub struct UpstreamServer {
     pub backup: bool,
     /// `down`.
     pub down: bool,
+    /// `resolve`: a name is looked up while the group runs, and its servers come and go.
+    pub resolve: bool,
 }
 
 /// How a group picks a server.
@@ -73,7 +75,7 @@ pub struct UpstreamQueue {
 }
 
 /// An `upstream` block. Times in ms.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct UpstreamConf {
     /// Its name, as `*_pass` says it.
     pub name: String,
@@ -93,6 +95,10 @@ pub struct UpstreamConf {
     pub keepalive_time: u64,
     /// `queue`: where requests wait while all servers are busy; `None` where not written.
     pub queue: Option<UpstreamQueue>,
+    /// `zone`: nginx's workers share the group.
+    pub zone: bool,
+    /// The settings of the level: those of the block around it, and what features let this one say.
+    pub settings: Settings,
     /// The directive.
     pub span: Span,
 }

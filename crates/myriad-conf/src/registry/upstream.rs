@@ -95,14 +95,10 @@ pub(super) static ROWS: &[Directive] = &[
         "zone",
         EITHER,
         between(1, 2),
-        Set::Nothing,
+        Set::Upstream(zone),
         "Shares the group's state between workers.",
     )
     .no_effect("the state of a group is shared by all workers anyway"),
-    Directive::new("resolver", EITHER, at_least(1), Set::Nothing, "Name servers for the group.")
-        .refused(NOT_YET),
-    Directive::new("resolver_timeout", EITHER, ONE, Set::Nothing, "Time to resolve a name.")
-        .refused(NOT_YET),
     Directive::new("sticky", UPSTREAM, at_least(2), Set::Nothing, "The same visitor, the same server.")
         .refused(NOT_YET),
     Directive::new(
@@ -135,6 +131,7 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
         max_conns: 0,
         backup: false,
         down: false,
+        resolve: false,
     };
     for index in 1..args.len() {
         let word = args.bytes(index);
@@ -153,6 +150,8 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
             server.backup = true;
         } else if word == b"down" {
             server.down = true;
+        } else if word == b"resolve" {
+            server.resolve = true;
         } else {
             return Err(unknown_parameter(args, index));
         }
@@ -175,10 +174,10 @@ fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done 
 fn unknown_parameter(args: &Arguments<'_>, index: usize) -> Diagnostic {
     let word = String::from_utf8_lossy(args.bytes(index));
     let name = word.split('=').next().unwrap_or_default();
-    if ["resolve", "service", "route", "drain", "slow_start"].contains(&name) {
+    if ["service", "route", "drain", "slow_start"].contains(&name) {
         return args.error(index, format!("\"{name}\" of \"server\" is {NOT_YET}"));
     }
-    args.invalid(index, "weight=, max_fails=, fail_timeout=, max_conns=, backup or down")
+    args.invalid(index, "weight=, max_fails=, fail_timeout=, max_conns=, resolve, backup or down")
 }
 
 /// `address[:port]` or `unix:PATH`; port 80 where none is written.
@@ -213,6 +212,11 @@ fn balance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, method: Balanc
         args.warnings.push(Diagnostic::warning(args.node.span, "load balancing method redefined"));
     }
     (upstream.balance, upstream.hash_key) = (method, None);
+    Ok(())
+}
+
+fn zone(upstream: &mut UpstreamConf, _: &mut Arguments<'_>) -> Done {
+    upstream.zone = true;
     Ok(())
 }
 

@@ -90,6 +90,8 @@ impl UpstreamConf {
             keepalive_timeout: 0,
             keepalive_time: 0,
             queue: None,
+            zone: false,
+            settings: defaults(registry).within(),
             span,
         };
         lay_defaults(registry, |args| match args.directive.set {

@@ -17,7 +17,7 @@ impl Builder<'_> {
     pub(super) fn http(&mut self, node: &Node) -> HttpConf {
         let mut http = HttpConf::bare(self.registry);
         let mut level = OpenLevel::new(Contexts::HTTP);
-        let mut servers = Vec::new();
+        let (mut servers, mut upstreams) = (Vec::new(), Vec::new());
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
             match args.directive.set {
@@ -30,15 +30,16 @@ impl Builder<'_> {
                     let issuer = self.acme_issuer(node, &http);
                     http.acme_issuers.extend(issuer);
                 }
-                Set::Block(Block::Upstream) => {
-                    let upstream = self.upstream(node, &http, Contexts::UPSTREAM);
-                    http.upstreams.extend(upstream);
-                }
+                Set::Block(Block::Upstream) => upstreams.push(node),
                 _ => {
                     let done = lay(&mut http.settings, &mut args);
                     self.note(done);
                 }
             }
+        }
+        for node in upstreams {
+            let upstream = self.upstream(node, &http, Contexts::UPSTREAM);
+            http.upstreams.extend(upstream);
         }
         http.servers = servers.into_iter().map(|node| self.server(node, &http.settings)).collect();
         http
@@ -90,14 +91,16 @@ impl Builder<'_> {
     ) -> Option<UpstreamConf> {
         let name = String::from_utf8_lossy(&node.args[0].text).into_owned();
         let mut upstream = UpstreamConf::bare(self.registry, name.clone(), node.span);
+        upstream.settings = http.settings.within();
         let mut level = OpenLevel::new(context);
         let errors = self.findings.len();
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
-            if let Set::Upstream(set) = args.directive.set {
-                let done = set(&mut upstream, &mut args);
-                self.note(done);
-            }
+            let done = match args.directive.set {
+                Set::Upstream(set) => set(&mut upstream, &mut args),
+                _ => lay(&mut upstream.settings, &mut args),
+            };
+            self.note(done);
         }
         if let Some(other) = http.upstreams.iter().find(|other| other.name == name) {
             let message = format!("duplicate upstream \"{name}\"");

@@ -24,7 +24,7 @@ impl Builder<'_> {
         stream.settings.log.access.clear();
         let of_http = std::mem::take(&mut self.uses);
         let mut level = OpenLevel::new(Contexts::STREAM);
-        let mut servers = Vec::new();
+        let (mut servers, mut upstreams) = (Vec::new(), Vec::new());
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
             match args.directive.set {
@@ -33,15 +33,16 @@ impl Builder<'_> {
                     self.note(done);
                 }
                 Set::Block(Block::Server) => servers.push(node),
-                Set::Block(Block::Upstream) => {
-                    let upstream = self.upstream(node, &stream, Contexts::STREAM_UPSTREAM);
-                    stream.upstreams.extend(upstream);
-                }
+                Set::Block(Block::Upstream) => upstreams.push(node),
                 _ => {
                     let done = lay(&mut stream.settings, &mut args);
                     self.note(done);
                 }
             }
+        }
+        for node in upstreams {
+            let upstream = self.upstream(node, &stream, Contexts::STREAM_UPSTREAM);
+            stream.upstreams.extend(upstream);
         }
         stream.servers = servers.into_iter().map(|node| self.stream_server(node, &stream.settings)).collect();
         // Names of `http` and `stream` are two worlds.

@@ -76,7 +76,7 @@ pub(super) fn filters(report: &Report<'_>) -> Value {
 
 /// The peers of each `upstream`, and origins without one.
 pub(super) fn upstreams(report: &Report<'_>) -> Value {
-    let peers = |peers: Vec<PeerTraffic<'_>>| peers.iter().map(|traffic| peer(report, traffic)).collect();
+    let peers = |peers: Vec<PeerTraffic>| peers.iter().map(|traffic| peer(report, traffic)).collect();
     let mut zones: Map<String, Value> =
         report.upstreams().into_iter().map(|(name, of)| (name.to_owned(), Value::Array(peers(of)))).collect();
     let alone: Vec<Value> = alone(report).collect();
@@ -115,8 +115,8 @@ pub(super) fn zone(report: &Report<'_>, sums: &TrafficSums) -> Value {
 }
 
 /// An origin.
-pub(super) fn peer(report: &Report<'_>, peer: &PeerTraffic<'_>) -> Value {
-    let (sums, config) = (&peer.sums, peer.config);
+pub(super) fn peer(report: &Report<'_>, peer: &PeerTraffic) -> Value {
+    let (sums, config) = (&peer.sums, peer.config.as_ref());
     let mut zone = object(json!({
         "server": peer.address,
         "requestCounter": sums.requests,

@@ -170,7 +170,7 @@ fn upstreams(page: &mut Page, report: &Report<'_>) {
     });
     let grouped =
         upstreams.into_iter().flat_map(|(name, peers)| peers.into_iter().map(move |peer| (name, peer)));
-    let peers: Vec<(&str, PeerTraffic<'_>)> = grouped.chain(alone).collect();
+    let peers: Vec<(&str, PeerTraffic)> = grouped.chain(alone).collect();
     if peers.is_empty() {
         return;
     }

@@ -27,10 +27,10 @@ pub(super) struct Report<'a> {
 }
 
 /// A peer of an `upstream`, and what was counted of it.
-pub(super) struct PeerTraffic<'a> {
+pub(super) struct PeerTraffic {
     pub(super) address: String,
     /// None for one that the configuration does not have any more.
-    pub(super) config: Option<&'a PeerConfig>,
+    pub(super) config: Option<PeerConfig>,
     pub(super) sums: TrafficSums,
 }
 
@@ -77,8 +77,8 @@ impl<'a> Report<'a> {
     }
 
     /// The peers of each `upstream`, by its name: those that the configuration has, in its order, then those that were counted.
-    pub(super) fn upstreams(&self) -> BTreeMap<&str, Vec<PeerTraffic<'_>>> {
-        let mut upstreams: BTreeMap<&str, Vec<PeerTraffic<'_>>> = BTreeMap::new();
+    pub(super) fn upstreams(&self) -> BTreeMap<&str, Vec<PeerTraffic>> {
+        let mut upstreams: BTreeMap<&str, Vec<PeerTraffic>> = BTreeMap::new();
         for name in &self.shown.upstreams {
             let peers = upstreams.entry(name).or_default();
             let group = self.request.runtime().groups.get(name);

@@ -71,7 +71,9 @@ impl Compile<'_> {
     pub(super) fn upstreams(&mut self) {
         for upstream in &self.http.upstreams {
             let key = self.apart(|compile| upstream.hash_key.as_ref().map(|key| compile.template(key)));
-            let config = GroupConfig::of(upstream, HTTP_IDLE, &mut self.errors);
+            let resolver = self.resolver(&upstream.settings);
+            let resolver = resolver.map(|place| (Arc::clone(&self.resolvers[place.index]), place.timeout_ms));
+            let config = GroupConfig::of(upstream, HTTP_IDLE, resolver, &mut self.errors);
             self.add_group(config, key);
         }
     }
@@ -102,6 +104,7 @@ impl Compile<'_> {
             balance: Balance::default(),
             keepalive: KeepAlive { connections: 2, http: HTTP_IDLE, ..KeepAlive::default() },
             queue: None,
+            names: None,
         }
     }
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use myriad_encode::Pool;
 use myriad_files::FileCache;
-use myriad_log::LogWriter;
+use myriad_log::{Level, LogWriter};
 use myriad_net::{Acceptor, Seats, Worker};
-use myriad_stream::Streams;
+use myriad_stream::{StreamRuntime, Streams};
+use myriad_upstream::TellUnresolved;
 use tokio::sync::mpsc as channel;
 use tokio::task::JoinHandle;
 
@@ -19,6 +20,7 @@ use crate::shortage::{self, Room};
 use myriad_control::purge;
 use myriad_exchange::counters::Counters;
 use myriad_exchange::failure::Failure;
+use myriad_exchange::runtime::Runtime;
 use myriad_exchange::worker::{Generation, WorkerState};
 
 /// How often zones and files are swept, and log buffers flushed.
@@ -83,6 +85,7 @@ pub(super) async fn work(
                 if let Some(after) = tunnels_end {
                     myriad_net::end_tunnels(after.as_millis() as u64);
                 }
+                follow_names(&runtime, streams.as_deref());
                 let streams: Option<Rc<Streams>> =
                     streams.map(|streams| Streams::new(streams, Rc::clone(&state)));
                 let received_by = streams.clone();
@@ -153,6 +156,18 @@ fn receive(
         Ok(Receiver(myriad_net::spawn_vital(service, "datagrams", received)))
     };
     sockets.into_iter().map(begin).collect()
+}
+
+/// Has the names of groups looked up from now on, those of which no other worker does so.
+fn follow_names(runtime: &Runtime, streams: Option<&StreamRuntime>) {
+    let log = runtime.zone_log.clone();
+    let tell: TellUnresolved = Rc::new(move |why| log.write(Level::Error, None, format_args!("{why}")));
+    for group in runtime.groups.values() {
+        group.group.follow_names(&tell);
+    }
+    if let Some(streams) = streams {
+        streams.follow_names(&tell);
+    }
 }
 
 /// Accepts from the sockets of a configuration; those of the one before are dropped once these are all there.

@@ -1,18 +1,27 @@
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::*;
 use crate::address::Address;
-use crate::config::{GroupConfig, KeepAlive};
+use crate::config::{GroupConfig, KeepAlive, NamedServer, NamedServers};
 use crate::group::Group;
 use crate::peer_states::PeerStates;
+use crate::resolver::ResolverConfig;
 
 fn peer(port: u16) -> PeerConfig {
     PeerConfig::new(Address::Tcp(([127, 0, 0, 1], port).into()))
 }
 
 fn group(balance: Balance, peers: Vec<PeerConfig>) -> Group {
-    let config =
-        GroupConfig { name: "g".to_owned(), peers, balance, keepalive: KeepAlive::default(), queue: None };
+    let config = GroupConfig {
+        name: "g".to_owned(),
+        peers,
+        balance,
+        keepalive: KeepAlive::default(),
+        queue: None,
+        names: None,
+    };
     Group::new(config, &PeerStates::new())
 }
 
@@ -22,7 +31,7 @@ fn pick(group: &Group) -> Option<usize> {
 }
 
 fn pick_by(group: &Group, affinity: &Affinity) -> Option<usize> {
-    group.pick(&mut Tried::default(), affinity).peer().map(|pick| pick.index)
+    group.pick(&mut Tried::default(), affinity).peer().map(|pick| pick.chosen.index)
 }
 
 fn picks(group: &Group, count: usize) -> Vec<usize> {
@@ -40,7 +49,7 @@ fn weighted_round_robin_is_smooth() {
 fn a_failed_peer_is_left_alone_and_a_down_one_never_used() {
     let group = group(Balance::RoundRobin, vec![peer(1), PeerConfig { down: true, ..peer(2) }, peer(3)]);
     assert_eq!(picks(&group, 4), [0, 2, 0, 2]);
-    group.failed(0);
+    group.fail(0);
     assert_eq!(picks(&group, 3), [2, 2, 2]);
 }
 
@@ -82,10 +91,10 @@ fn backups_serve_only_when_nobody_else_can() {
     let backup = PeerConfig { backup: true, ..peer(3) };
     let group = group(Balance::RoundRobin, vec![peer(1), backup, peer(2)]);
     assert_eq!(picks(&group, 4), [0, 2, 0, 2]);
-    group.failed(0);
-    group.failed(2);
+    group.fail(0);
+    group.fail(2);
     assert_eq!(picks(&group, 2), [1, 1]);
-    group.failed(1);
+    group.fail(1);
     assert_eq!(pick(&group), None);
     group.forgive_all();
     assert!(pick(&group).is_some());
@@ -96,9 +105,85 @@ fn one_request_tries_each_peer_once() {
     let group = group(Balance::RoundRobin, vec![peer(1), PeerConfig { backup: true, ..peer(2) }, peer(3)]);
     let mut tried = Tried::default();
     let order: Vec<_> =
-        std::iter::from_fn(|| group.pick(&mut tried, &Affinity::None).peer().map(|pick| pick.index))
+        std::iter::from_fn(|| group.pick(&mut tried, &Affinity::None).peer().map(|pick| pick.chosen.index))
             .collect();
     assert_eq!(order, [0, 2, 1]);
+}
+
+/// A group of one peer with an address, and of a server whose name is looked up.
+fn named(states: &PeerStates) -> Group {
+    let servers = vec![NamedServer {
+        host: "app".to_owned(),
+        port: 80,
+        peer: PeerConfig { name: "app:80".to_owned(), ..peer(9) },
+    }];
+    let resolver = ResolverConfig { servers: Vec::new(), valid_ms: None, ipv4: true, ipv6: true };
+    let names = Some(NamedServers { servers, resolver: Arc::new(resolver), timeout_ms: 1000 });
+    let single = GroupConfig::single(Address::Tcp(([127, 0, 0, 1], 1).into()));
+    Group::new(GroupConfig { name: "g".to_owned(), names, ..single }, states)
+}
+
+fn ips(last: &[u8]) -> Vec<IpAddr> {
+    last.iter().map(|last| IpAddr::from([127, 0, 0, *last])).collect()
+}
+
+fn shown(group: &Group) -> Vec<(String, bool)> {
+    group.peers().iter().map(|peer| (peer.address.to_string(), peer.available)).collect()
+}
+
+#[test]
+fn peers_of_a_name_come_and_go_and_those_that_stay_keep_their_state() {
+    let states = PeerStates::new();
+    let group = named(&states);
+    assert_eq!(picks(&group, 2), [0, 0], "the name stands for nothing yet");
+    group.roster.set(0, &ips(&[2, 3, 3]));
+    group.fail(2);
+    let held = group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap();
+    group.roster.set(0, &ips(&[4, 3]));
+    let expected = [("127.0.0.1:1", true), ("127.0.0.3:80", false), ("127.0.0.4:80", true)];
+    assert_eq!(shown(&group), expected.map(|(address, available)| (address.to_owned(), available)));
+    group.failed(&held.chosen);
+    group.roster.set(0, &[]);
+    assert_eq!(group.peers().len(), 1);
+    drop(held);
+}
+
+#[test]
+fn a_group_knows_at_once_what_a_name_stood_for_before_a_reload() {
+    let states = PeerStates::new();
+    let before = named(&states);
+    before.roster.set(0, &ips(&[2, 3]));
+    before.fail(1);
+    let after = named(&states);
+    assert_eq!(shown(&after), shown(&before));
+    before.roster.set(0, &ips(&[3]));
+    after.roster.set(0, &ips(&[3]));
+    assert_eq!((after.peers().len(), before.peers().len()), (2, 2));
+    drop((before, after));
+    states.prune();
+    assert_eq!(named(&states).peers().len(), 1, "nobody used it any more");
+}
+
+#[test]
+fn what_a_name_stands_for_has_a_bound() {
+    let group = named(&PeerStates::new());
+    let many: Vec<IpAddr> = (0..2000_u16).map(|n| IpAddr::from([10, 0, (n >> 8) as u8, n as u8])).collect();
+    group.roster.set(0, &many);
+    assert_eq!(group.peers().len(), 513);
+}
+
+#[test]
+fn a_request_tries_a_peer_once_though_the_list_changes() {
+    let group = named(&PeerStates::new());
+    group.roster.set(0, &ips(&[2]));
+    let mut tried = Tried::default();
+    let mut next =
+        || group.pick(&mut tried, &Affinity::None).peer().map(|pick| pick.chosen.config().address.clone());
+    let first = [next(), next()];
+    assert!(first.iter().all(Option::is_some));
+    group.roster.set(0, &ips(&[7, 2]));
+    assert_eq!(next().map(|address| address.to_string()).as_deref(), Some("127.0.0.7:80"));
+    assert_eq!(next(), None);
 }
 
 #[test]
@@ -121,7 +206,7 @@ fn least_conn_goes_by_requests_for_weight() {
         (0..8).map(|_| group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap()).collect();
     let mut counts = [0; 2];
     for pick in &held {
-        counts[pick.index] += 1;
+        counts[pick.chosen.index] += 1;
     }
     assert_eq!(counts, [2, 6]);
 }
@@ -137,7 +222,7 @@ fn ip_hash_keeps_a_network_together_and_spreads_networks() {
     }
     assert!(counts.iter().all(|count| *count > 40), "{counts:?}");
     let home = at(7, 1);
-    group.failed(home);
+    group.fail(home);
     assert_ne!(at(7, 1), home);
 }
 
@@ -179,7 +264,7 @@ fn of_two_by_chance_the_less_busy_is_chosen() {
     let mut tried = Tried::default();
     let busy = group.pick(&mut tried, &Affinity::None).peer().unwrap();
     for _ in 0..20 {
-        assert_ne!(pick(&group), Some(busy.index));
+        assert_ne!(pick(&group), Some(busy.chosen.index));
     }
 }
 
@@ -189,7 +274,7 @@ fn a_key_goes_on_along_the_ring_when_its_server_is_down() {
     let key = Affinity::Key(Bytes::from_static(b"some key"));
     let first = pick_by(&group, &key).unwrap();
     assert!((0..9).all(|_| pick_by(&group, &key) == Some(first)));
-    group.failed(first);
+    group.fail(first);
     let second = pick_by(&group, &key).unwrap();
     assert_ne!(first, second);
     assert!((0..9).all(|_| pick_by(&group, &key) == Some(second)));
@@ -206,7 +291,7 @@ fn the_fastest_gets_more_until_it_has_more_to_do() {
     let mut held = Vec::new();
     for expected in [1, 1, 0] {
         let picked = group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap();
-        assert_eq!(picked.index, expected);
+        assert_eq!(picked.chosen.index, expected);
         held.push(picked);
     }
 }

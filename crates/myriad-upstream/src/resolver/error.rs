@@ -15,6 +15,13 @@ pub enum ResolveError {
     Code(u8),
 }
 
+impl ResolveError {
+    /// Whether a server has said that there is no such name.
+    pub(crate) fn is_absence(self) -> bool {
+        self == Self::Code(3)
+    }
+}
+
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

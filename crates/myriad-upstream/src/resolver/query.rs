@@ -24,13 +24,14 @@ const MOST_BYTES: usize = 65_535;
 
 /// What a name stands for.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub(super) addresses: Vec<IpAddr>,
-    pub(super) ttl_s: u32,
+pub(crate) struct Found {
+    pub(crate) addresses: Vec<IpAddr>,
+    /// How long they hold, seconds.
+    pub(crate) ttl_s: u32,
 }
 
 /// Looks a name up, aliases and all. `first` is the server to begin with.
-pub(super) async fn look_up(
+pub(crate) async fn look_up(
     config: &ResolverConfig,
     first: usize,
     name: &str,
@@ -73,7 +74,7 @@ async fn ask(
         .map(|(_, kind)| Asked { kind, id: random_id(), reply: None })
         .collect();
     for send in 0..MOST_SENDS {
-        let server = config.servers[(first + send) % config.servers.len()];
+        let server = config.servers[first.wrapping_add(send) % config.servers.len()];
         let until = Instant::now() + PATIENCE;
         if exchange(server, name, &mut asked, until).await.is_err() {
             // Nobody listens there: the next is not asked in the same instant, lest a dead network be hammered.

@@ -6,7 +6,8 @@ use myriad_conf::{Diagnostic, set};
 
 use super::settings::{NameServers, ResolverSettings};
 
-const WHERE: Contexts = Contexts::HSL.or(Contexts::STREAM_LEVELS);
+const WHERE: Contexts =
+    Contexts::HSL.or(Contexts::STREAM_LEVELS).or(Contexts::UPSTREAM).or(Contexts::STREAM_UPSTREAM);
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
@@ -14,7 +15,7 @@ pub(super) static ROWS: &[Directive] = &[
         WHERE,
         at_least(1),
         Set::Settings(resolver),
-        "Name servers for the names in variables of `proxy_pass`.",
+        "Name servers for the names in variables of `proxy_pass`, and for those that `resolve` of `server` says it of.",
     ),
     Directive::new(
         "resolver_timeout",

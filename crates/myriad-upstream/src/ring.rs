@@ -3,7 +3,7 @@
 
 use crate::config::PeerConfig;
 
-use super::crc32::crc32;
+use crate::crc32::crc32;
 
 /// Points of a server for each unit of its weight.
 const POINTS: u32 = 160;

@@ -1,0 +1,103 @@
+//! The names of a group's servers (`server NAME resolve`): looked up at the start, and again whenever an answer has held for long enough.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use crate::group::Group;
+use crate::resolver::{Found, ResolveError, ResolverConfig, look_up};
+use crate::roster::Roster;
+
+/// Bounds of how long an answer is believed, milliseconds: the shortest spares name servers, the longest ends tasks of groups that
+/// are gone.
+const SHORTEST_MS: u64 = 1000;
+const LONGEST_MS: u64 = 3_600_000;
+/// How long it is believed that a name has no address, where `valid=` does not say; as nginx.
+const ABSENT_MS: u64 = 10_000;
+
+/// Is told which name could not be resolved, and why, for the error log.
+pub type TellUnresolved = Rc<dyn Fn(&str)>;
+
+impl Group {
+    /// Looks the names of its servers up from now on, in tasks of this worker's runtime that end with the group. One worker does so
+    /// for all: a second call has no effect.
+    pub fn follow_names(&self, tell: &TellUnresolved) {
+        let roster = &self.roster;
+        let Some(names) = &roster.names else { return };
+        if !roster.begin_to_follow() {
+            return;
+        }
+        for (server, named) in names.servers.iter().enumerate() {
+            let follower = Follower {
+                roster: Arc::downgrade(roster),
+                server,
+                host: named.host.clone(),
+                resolver: Arc::clone(&names.resolver),
+                timeout_ms: names.timeout_ms,
+                tell: Rc::clone(tell),
+                told: None,
+            };
+            tokio::task::spawn_local(follower.run());
+        }
+    }
+}
+
+/// Looks one name up again and again.
+struct Follower {
+    roster: Weak<Roster>,
+    /// The place of the server among those with names.
+    server: usize,
+    host: String,
+    resolver: Arc<ResolverConfig>,
+    /// Longest wait for an answer, milliseconds (`resolver_timeout`); as long it takes until a failed look-up is repeated.
+    timeout_ms: u64,
+    tell: TellUnresolved,
+    /// The last failure, which is not told twice.
+    told: Option<ResolveError>,
+}
+
+impl Follower {
+    async fn run(mut self) {
+        for turn in 0.. {
+            let asked = look_up(&self.resolver, turn, &self.host);
+            let found = tokio::time::timeout(Duration::from_millis(self.timeout_ms), asked).await;
+            let found = found.unwrap_or(Err(ResolveError::TimedOut));
+            let Some(roster) = self.roster.upgrade() else { return };
+            let wait_ms = self.take(&roster, found);
+            drop(roster);
+            tokio::time::sleep(Duration::from_millis(wait_ms.clamp(SHORTEST_MS, LONGEST_MS))).await;
+            if self.roster.strong_count() == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Obeys an answer, and says how long it holds, milliseconds. As in nginx a name that is no more has no peers; any other failure
+    /// changes nothing.
+    fn take(&mut self, roster: &Roster, found: Result<Found, ResolveError>) -> u64 {
+        let error = match found {
+            Ok(found) => {
+                self.told = None;
+                let addresses: Vec<IpAddr> = found.addresses;
+                roster.set(self.server, &addresses);
+                return self.resolver.valid_ms.unwrap_or(u64::from(found.ttl_s) * 1000);
+            }
+            Err(error) => error,
+        };
+        let is_absent = error.is_absence();
+        if self.told.as_ref() != Some(&error) {
+            (self.tell)(&format!(
+                "{} could not be resolved ({error}) in upstream \"{}\"",
+                self.host,
+                roster.name()
+            ));
+            self.told = Some(error);
+        }
+        if is_absent {
+            roster.set(self.server, &[]);
+            return self.resolver.valid_ms.unwrap_or(ABSENT_MS);
+        }
+        self.timeout_ms
+    }
+}

@@ -1,0 +1,24 @@
+//! The peers of a group at one time.
+
+use std::sync::Arc;
+
+use crate::config::PeerConfig;
+use crate::peer::PeerState;
+use crate::ring::Ring;
+
+/// A list of peers, which is never changed: another one takes its place. A request keeps the list that its peer was chosen of.
+#[derive(Debug)]
+pub(crate) struct Peers {
+    pub(crate) configs: Vec<PeerConfig>,
+    /// How each is doing.
+    pub(crate) states: Vec<Arc<PeerState>>,
+    /// The points of a consistent `hash`.
+    pub(crate) ring: Option<Ring>,
+}
+
+impl Peers {
+    /// The place of a peer in this list, by its state.
+    pub(crate) fn place(&self, id: u64) -> Option<usize> {
+        self.states.iter().position(|state| state.id == id)
+    }
+}

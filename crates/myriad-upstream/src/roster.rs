@@ -1,0 +1,152 @@
+//! The peers of a group as they are now: those with addresses, which stay, and those that names stand for, which come and go.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use myriad_conf::model::Balance;
+
+use crate::address::Address;
+use crate::balance::Weights;
+use crate::config::{GroupConfig, NamedServers, PeerConfig};
+use crate::line::Line;
+use crate::peer::PeerState;
+use crate::peer_states::{Known, PeerStates};
+use crate::peers::Peers;
+use crate::ring::Ring;
+
+/// Most peers that one name stands for; further addresses of an answer are not used.
+const MOST_ADDRESSES: usize = 512;
+
+/// What of a group changes while it runs; workers share it.
+#[derive(Debug)]
+pub(crate) struct Roster {
+    group: String,
+    balance: Balance,
+    /// The peers with addresses.
+    fixed: (Vec<PeerConfig>, Vec<Arc<PeerState>>),
+    pub(crate) names: Option<NamedServers>,
+    /// What each of the names stood for last, kept over reloads.
+    known: Vec<Known>,
+    states: PeerStates,
+    /// The queue that new peers serve; none without `queue`.
+    line: Option<Line>,
+    /// Whether a worker looks the names up.
+    followed: AtomicBool,
+    now: Mutex<Now>,
+}
+
+/// The list, and what is remembered of choices among it.
+#[derive(Debug)]
+pub(crate) struct Now {
+    pub(crate) peers: Arc<Peers>,
+    pub(crate) weights: Weights,
+    /// What each of the names stands for in the list.
+    shown: Vec<Vec<IpAddr>>,
+}
+
+impl Roster {
+    /// The peers of a group, which keep the health that `states` has for them.
+    pub(crate) fn new(config: &GroupConfig, states: &PeerStates, line: Option<Line>) -> Self {
+        let peers = &config.peers;
+        let occurrence =
+            |index: usize| peers[..index].iter().filter(|peer| peer.address == peers[index].address).count();
+        let fixed = peers
+            .iter()
+            .enumerate()
+            .map(|(index, peer)| states.peer(&config.name, &peer.address, occurrence(index)))
+            .collect();
+        let servers = config.names.iter().flat_map(|names| &names.servers);
+        let known = servers.map(|server| states.known(&config.name, &server.host)).collect();
+        let empty = Arc::new(Peers { configs: Vec::new(), states: Vec::new(), ring: None });
+        let roster = Self {
+            group: config.name.clone(),
+            balance: config.balance,
+            fixed: (peers.clone(), fixed),
+            names: config.names.clone(),
+            known,
+            states: states.clone(),
+            line,
+            followed: AtomicBool::new(false),
+            now: Mutex::new(Now { peers: empty, weights: Weights::new(&[]), shown: Vec::new() }),
+        };
+        roster.renew();
+        roster
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The list as it is now.
+    pub(crate) fn peers(&self) -> Arc<Peers> {
+        Arc::clone(&self.lock().peers)
+    }
+
+    /// The name of the group.
+    pub(crate) fn name(&self) -> &str {
+        &self.group
+    }
+
+    /// Whether whoever asks is the one that is to look the names up.
+    pub(crate) fn begin_to_follow(&self) -> bool {
+        self.names.is_some() && !self.followed.swap(true, Relaxed)
+    }
+
+    /// Says what the name of a server stands for now. Peers that stay keep their place, their state and their share.
+    pub(crate) fn set(&self, server: usize, addresses: &[IpAddr]) {
+        let Some(known) = self.known.get(server) else { return };
+        let mut fresh: Vec<IpAddr> = Vec::new();
+        for address in addresses.iter().take(MOST_ADDRESSES) {
+            if !fresh.contains(address) {
+                fresh.push(*address);
+            }
+        }
+        let is_shown = {
+            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.retain(|address| fresh.contains(address));
+            fresh.retain(|address| !known.contains(address));
+            known.append(&mut fresh);
+            // The group of the other side of a reload may have been told first: what counts is what this one shows.
+            self.lock().shown.get(server) == Some(&*known)
+        };
+        if !is_shown {
+            self.renew();
+            self.states.prune();
+        }
+    }
+
+    /// Makes the list anew of what is known.
+    fn renew(&self) {
+        let (mut configs, mut states) = self.fixed.clone();
+        let mut shown = Vec::new();
+        let servers = self.names.iter().flat_map(|names| &names.servers);
+        for (server, known) in servers.zip(&self.known) {
+            let known = known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            for ip in &known {
+                let address = Address::Tcp(SocketAddr::new(*ip, server.port));
+                // Servers of the same name each count for themselves.
+                let same = configs.iter().filter(|peer| peer.address == address);
+                let occurrence = same.filter(|peer| peer.name == server.peer.name).count();
+                let group = format!("{} {}", self.group, server.peer.name);
+                states.push(self.states.peer(&group, &address, occurrence));
+                configs.push(PeerConfig { address, ..server.peer.clone() });
+            }
+            shown.push(known);
+        }
+        let ring = (self.balance == Balance::Hash { consistent: true }).then(|| Ring::new(&configs));
+        let peers = Arc::new(Peers { configs, states, ring });
+        let mut now = self.lock();
+        if let Some(line) = &self.line {
+            let new = peers.states.iter().filter(|state| now.peers.place(state.id).is_none());
+            new.for_each(|state| state.serve_line(line));
+        }
+        let before = Arc::clone(&now.peers);
+        now.weights.follow(&before, &peers);
+        (now.peers, now.shown) = (peers, shown);
+        drop(now);
+        if let Some(line) = &self.line {
+            line.wake_first();
+        }
+    }
+}
