@@ -6,11 +6,13 @@
 //! | `autoindex` | lists of folders |
 //! | `fancyindex` | lists of folders as tables that can be sorted |
 //! | `folder` | what is in a folder, for both |
+//! | `dav` | files that clients write, copy, move and delete |
 //! | `echo` | texts, waits and subrequests of the configuration |
 //! | `empty_gif` | a picture of one pixel |
 //! | `stub_status` | the server's counters |
 
 pub mod autoindex;
+pub mod dav;
 pub mod echo;
 pub mod empty_gif;
 pub mod fancyindex;

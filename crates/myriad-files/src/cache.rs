@@ -111,6 +111,17 @@ impl FileCache {
         entry.checked_ms.store(0, Relaxed);
     }
 
+    /// Drops what is known of `path` and, where it is a folder, of all that is in it, by whatever rule of links it was looked at. Looks
+    /// at every entry: for whoever has changed a file, which is rarer than looking at one.
+    pub fn forget_below(&self, path: &[u8]) {
+        for shard in &self.shards {
+            // A zero byte begins the rule in a key, a slash what is in the folder.
+            shard.entries.lock().retain(|key, _| {
+                !key.strip_prefix(path).is_some_and(|rest| matches!(rest.first(), None | Some(0 | b'/')))
+            });
+        }
+    }
+
     /// Drops unused entries, and those beyond the bounds: contents and encodings arrive after their entry, so bounds are kept
     /// here.
     pub fn sweep(&self, now: u64) {
@@ -336,6 +347,24 @@ mod tests {
         assert!(cache.close_unused());
         assert_eq!(held(&cache).1, 1, "the one that is being sent");
         assert!(!cache.close_unused());
+    }
+
+    #[test]
+    fn what_has_changed_is_forgotten_with_all_that_is_in_it_and_nothing_beside_it() {
+        let cache = FileCache::default();
+        let strict = Walk::Checked(crate::symlinks::LinkRule::Any, 0);
+        for (path, walk) in
+            [("/n/a", Walk::Free), ("/n/a", strict), ("/n/a/b/c", strict), ("/n/ab", Walk::Free)]
+        {
+            cache.look(path.as_bytes(), walk, SECOND, 5_000);
+        }
+        cache.forget_below(b"/n/a");
+        let known: Vec<_> = cache
+            .shards
+            .iter()
+            .flat_map(|shard| shard.entries.lock().keys().cloned().collect::<Vec<_>>())
+            .collect();
+        assert_eq!(known, [Box::from(&b"/n/ab"[..])]);
     }
 
     #[test]

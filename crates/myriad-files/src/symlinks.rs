@@ -50,6 +50,16 @@ impl Walk {
         Cow::Owned(key)
     }
 
+    /// Opens the folder at `path`, for whoever works in it: what is done to a name in an open folder cannot be led elsewhere by a link
+    /// that is put on the way meanwhile. The descriptor is `O_PATH`.
+    pub fn folder(self, path: &[u8]) -> io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match self {
+            Self::Free => Ok(openat(CWD, as_path(path), flags, Mode::empty())?),
+            Self::Checked(rule, trusted) => walk(&[path, b"/"].concat(), rule, trusted.min(path.len())),
+        }
+    }
+
     /// Metadata of `path`.
     pub(crate) fn metadata(self, path: &[u8]) -> io::Result<Metadata> {
         match self {

@@ -4,7 +4,7 @@ use myriad_http::{Known, Method};
 use myriad_net::Head;
 
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::{Answer, MadeFrom};
+use myriad_exchange::exchange::{Answer, MadeFrom, MethodHandler};
 
 /// What a server may do for some of its URIs.
 const OF_A_SERVER: &[Method] =
@@ -24,7 +24,9 @@ pub(super) fn add(request: &Request, answer: &Answer, head: &mut Head) {
     let refused = request.received.head.method();
     // No place was chosen for these.
     let has_no_place = matches!(refused, Method::Trace | Method::Connect);
-    let all = if !has_no_place && request.place().handler.only_reads() { OF_FILES } else { OF_A_SERVER };
+    let place = request.place();
+    let only_reads = place.handler.only_reads() && place.features.get::<Box<dyn MethodHandler>>().is_none();
+    let all = if !has_no_place && only_reads { OF_FILES } else { OF_A_SERVER };
     head.field(b"Allow", list(all.iter().filter(|method| **method != refused)).as_bytes());
 }
 

@@ -304,6 +304,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("log", "Logs"),
     ("encoding", "Compression"),
     ("autoindex", "Lists of folders"),
+    ("dav", "Files that clients write"),
     ("charset", "Charsets"),
     ("filters", "Body filters"),
     ("blocks", "Variables by table"),

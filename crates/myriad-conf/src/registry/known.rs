@@ -52,7 +52,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("event_openssl", NOT_YET, "ssl_engine"),
     ("addition", NO_MODULE, "add_before_body add_after_body addition_types"),
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
-    ("dav", NO_MODULE, "dav_methods create_full_put_path min_delete_depth dav_access"),
     ("degradation", NO_MODULE, "degradation degrade"),
     ("flv", NO_PLAYER, "flv"),
     (

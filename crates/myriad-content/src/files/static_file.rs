@@ -53,6 +53,13 @@ fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
     if request.route.uri.contains(&0) || !request.route.uri.starts_with(b"/") {
         return Step::Error(404);
     }
+    if !reads
+        && !posts
+        && let Some(step) = written(exchange)
+    {
+        return step;
+    }
+    let request = &exchange.request;
     let is_taken = !reads && !posts && other_methods.takes(request);
     // A form may be posted to a folder: its index is a script as often as not, whose pages may be purged too.
     if request.route.uri.ends_with(b"/") && (reads || posts || is_taken) {
@@ -79,6 +86,13 @@ fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
             Step::Error(500)
         }
     }
+}
+
+/// What the place's own handler of other methods makes of the request (`dav_methods`), where it takes it.
+fn written(exchange: &mut Exchange) -> Option<Step> {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let writes = site.runtime.place(exchange.request.route.place).features.get::<Box<dyn MethodHandler>>()?;
+    writes.takes(&exchange.request).then(|| writes.begin(exchange))
 }
 
 /// Serves the file that the URI names, where it is in memory; the place is the one that the rules came to earlier.

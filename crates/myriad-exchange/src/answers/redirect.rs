@@ -27,8 +27,8 @@ pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer {
     answer
 }
 
-/// `url` as the client is told it.
-fn location(request: &Request, url: &[u8]) -> Vec<u8> {
+/// `url` as the client is told it in `Location`.
+pub fn location(request: &Request, url: &[u8]) -> Vec<u8> {
     let mut location = Vec::with_capacity(url.len() + 64);
     if url.starts_with(b"/") && request.place().redirects.absolute {
         write_origin(request, &mut location);

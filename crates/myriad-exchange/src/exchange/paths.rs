@@ -41,10 +41,9 @@ fn below_alias(rest: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// Looks a path up: within the time that the place believes what it knows, by the links that it allows.
-pub fn look(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Entry> {
-    let files = &request.place().files;
-    let walk = match &files.symlinks {
+/// How the place lets a path be reached, by the links that it allows.
+pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> Walk {
+    match &request.place().files.symlinks {
         None => Walk::Free,
         Some(symlinks) => scratch::with_buffer(|from| {
             // A part that cannot be told is not trusted.
@@ -53,7 +52,13 @@ pub fn look(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Entry> {
             }
             Walk::to(path, symlinks.rule, from)
         }),
-    };
+    }
+}
+
+/// Looks a path up: within the time that the place believes what it knows, by the links that it allows.
+pub fn look(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Entry> {
+    let files = &request.place().files;
+    let walk = walk(request, frame, path);
     let entry = request.site.worker.files.look(path, walk, files.validity, request.received.at_ms);
     request.believes_until(files.validity.until_ms(&entry));
     entry

@@ -174,7 +174,8 @@ impl Verdict {
     }
 }
 
-/// What takes methods that files do not take: a purge of a file's URL is for the zones of its server.
+/// What takes methods that files do not take: a purge of a file's URL is for the zones of its server. A feature keeps
+/// one for a place as `Box<dyn MethodHandler>`; it is asked first.
 pub trait MethodHandler: Send + Sync {
     /// Whether it takes the method of the request, on the server where the request is.
     fn takes(&self, request: &Request) -> bool;

@@ -1,0 +1,171 @@
+//! COPY and MOVE (RFC 4918 sections 9.8 and 9.9).
+
+use std::fs::File;
+use std::io;
+
+use myriad_exchange::exchange::{Exchange, Request, Step};
+use myriad_files::as_path;
+use myriad_http::{Known, Method};
+use rustix::fs::{AtFlags, renameat, unlinkat};
+use rustix::io::Errno;
+
+use super::answer::{self, Depth};
+use super::delete::{is_folder, remove};
+use super::destination::destination;
+use super::draft::Draft;
+use super::failure::{Done, Failure};
+use super::settings::{Access, DavSettings};
+use super::target::{Place, Target};
+use super::tree::{self, Extent};
+
+/// What is to be done.
+struct Order {
+    source: Target,
+    destination: Target,
+    moves: bool,
+    overwrites: bool,
+    extent: Extent,
+    access: Access,
+}
+
+pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings) -> Step {
+    let request = &exchange.request;
+    let moves = request.received.head.method() == Method::Move;
+    let asked = destination(request).and_then(|uri| Ok((uri, extent(request, moves)?, overwrites(request)?)));
+    let (uri, extent, overwrites) = match asked {
+        Ok(asked) => asked,
+        Err(failure) => return failure.answer(request),
+    };
+    let own = request.route.uri.clone();
+    let targets = Target::of(exchange, &own).and_then(|own| Ok((own, Target::of(exchange, &uri)?)));
+    let (source, destination) = match targets {
+        Ok(targets) => targets,
+        Err(failure) => return failure.answer(&exchange.request),
+    };
+    let order = Order { source, destination, moves, overwrites, extent, access: rules.access };
+    if let Err(failure) = order.check() {
+        return failure.answer(&exchange.request);
+    }
+    answer::wait(vec![order.source.path.clone(), order.destination.path.clone()], move || order.run())
+}
+
+fn extent(request: &Request, moves: bool) -> Done<Extent> {
+    match answer::depth(request, Depth::Infinity)? {
+        Depth::Infinity => Ok(Extent::All),
+        Depth::Zero if !moves => Ok(Extent::FolderAlone),
+        _ if moves => Err(Failure::new(400, "\"Depth\" header must be infinity")),
+        _ => Err(Failure::new(400, "\"Depth\" header must be 0 or infinity")),
+    }
+}
+
+/// The field `Overwrite` (RFC 4918 section 10.6).
+fn overwrites(request: &Request) -> Done<bool> {
+    match request.received.head.known(Known::Overwrite) {
+        None | Some(b"T" | b"t") => Ok(true),
+        Some(b"F" | b"f") => Ok(false),
+        Some(value) => {
+            let value = String::from_utf8_lossy(value);
+            Err(Failure::new(400, format!("client sent invalid \"Overwrite\" header: \"{value}\"")))
+        }
+    }
+}
+
+impl Order {
+    /// Refuses what would copy something into itself, or would replace what it is in.
+    fn check(&self) -> Done<()> {
+        let (source, destination) = (&self.source, &self.destination);
+        let inside = |one: &Target, other: &Target| {
+            one.path.strip_prefix(&*other.path).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        if inside(source, destination) || inside(destination, source) {
+            return Err(self.refusal(403, "one of them is in the other"));
+        }
+        if destination.is_root || source.is_root && self.moves {
+            return Err(self.refusal(403, "the root stays as it is"));
+        }
+        Ok(())
+    }
+
+    fn refusal(&self, status: u16, why: &str) -> Failure {
+        let verb = if self.moves { "MOVE" } else { "COPY" };
+        let [source, destination] =
+            [&self.source, &self.destination].map(|target| String::from_utf8_lossy(&target.path));
+        Failure::new(status, format!("{verb} \"{source}\" to \"{destination}\" failed: {why}"))
+    }
+
+    fn failed(&self, error: &io::Error) -> Failure {
+        Failure::of(error, 409, if self.moves { "MOVE to" } else { "COPY to" }, &self.destination.path)
+    }
+
+    fn run(&self) -> Done {
+        let from = self.source.place(404)?;
+        let found = from.look()?.ok_or_else(|| self.refusal(404, "not found"))?;
+        let folder = is_folder(&found);
+        if folder != self.source.is_collection {
+            let status = if folder { 400 } else { 404 };
+            return Err(self.refusal(status, "a collection has a slash at its end"));
+        }
+        let to = self.place_of_destination(folder)?;
+        if let Some(there) = to.look()? {
+            let is_folder = is_folder(&there);
+            if is_folder && !self.destination.is_collection {
+                return Err(self.refusal(409, "there is a collection"));
+            }
+            if !self.overwrites {
+                return Err(self.refusal(412, "there is something"));
+            }
+            if folder || is_folder {
+                remove(&to, is_folder, &self.destination.path)?;
+            }
+        }
+        let done = if folder { self.folder(&from, &to) } else { self.file(&from, &to) };
+        done.map_err(|error| self.failed(&error))?;
+        Ok(if folder { 201 } else { 204 })
+    }
+
+    /// As in nginx a file that moves has its folder made.
+    fn place_of_destination(&self, folder: bool) -> Done<Place<'_>> {
+        if self.moves && !folder {
+            self.destination.place_made(self.access)
+        } else {
+            self.destination.place(409)
+        }
+    }
+
+    fn folder(&self, from: &Place<'_>, to: &Place<'_>) -> io::Result<()> {
+        if self.moves && renamed(from, to)? {
+            return Ok(());
+        }
+        tree::copy((&from.folder, from.name), (&to.folder, to.name), self.extent)?;
+        if self.moves { tree::remove(&from.folder, from.name) } else { Ok(()) }
+    }
+
+    fn file(&self, from: &Place<'_>, to: &Place<'_>) -> io::Result<()> {
+        if self.moves && renamed(from, to)? {
+            return Ok(());
+        }
+        let mut source = tree::open_file(&from.folder, from.name, self.source.follows_links())?;
+        copied(&mut source, to)?;
+        if self.moves {
+            unlinkat(&from.folder, as_path(from.name), AtFlags::empty())?;
+        }
+        Ok(())
+    }
+}
+
+/// Renames; `false` where the other folder is on another file system, so that it must be copied.
+fn renamed(from: &Place<'_>, to: &Place<'_>) -> io::Result<bool> {
+    match renameat(&from.folder, as_path(from.name), &to.folder, as_path(to.name)) {
+        Ok(()) => Ok(true),
+        Err(Errno::XDEV) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Copies a file with its permissions and its time; what is there keeps its place until the copy is whole.
+fn copied(source: &mut File, to: &Place<'_>) -> io::Result<()> {
+    let found = rustix::fs::fstat(&*source)?;
+    let mut draft = Draft::begin(to)?;
+    io::copy(source, draft.file())?;
+    draft.place(to.name, found.st_mode & 0o777, Some(tree::modified(&found)))
+}

@@ -1,0 +1,97 @@
+//! DELETE: removes a file, or a folder with all that is in it (RFC 4918 section 9.6).
+
+use myriad_exchange::exchange::{Exchange, Step};
+use myriad_files::as_path;
+use rustix::fs::{AtFlags, FileType, Stat, unlinkat};
+
+use super::answer::{self, Depth};
+use super::failure::{Done, Failure};
+use super::settings::DavSettings;
+use super::target::{Place, Target};
+use super::tree;
+
+pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings) -> Step {
+    let uri = exchange.request.route.uri.clone();
+    if let Some(depth) = too_shallow(&uri, rules.min_delete_depth) {
+        let text = format!("insufficient URI depth:{depth} to DELETE");
+        return Failure::new(409, text).answer(&exchange.request);
+    }
+    let target = match Target::of(exchange, &uri) {
+        Ok(target) => target,
+        Err(failure) => return failure.answer(&exchange.request),
+    };
+    let request = &exchange.request;
+    if target.is_root {
+        return Failure::new(403, "the root cannot be deleted").answer(request);
+    }
+    // What `Depth` is by itself depends on what is there.
+    let depths = answer::depth(request, Depth::Infinity).and_then(|of_folder| {
+        let of_file = answer::depth(request, Depth::Zero)?;
+        Ok((of_folder, of_file))
+    });
+    answer::wait(vec![target.path.clone()], move || deleted(&target, depths))
+}
+
+/// How deep a URI is that is not as deep as it must be, counted as nginx does: slashes with something behind them.
+fn too_shallow(uri: &[u8], least: u64) -> Option<u64> {
+    if least == 0 {
+        return None;
+    }
+    let mut depth = 0;
+    for (at, _) in uri.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
+        depth += 1;
+        if depth >= least && at + 1 < uri.len() {
+            return None;
+        }
+    }
+    Some(depth)
+}
+
+fn deleted(target: &Target, depths: Done<(Depth, Depth)>) -> Done {
+    let place = target.place(404)?;
+    let shown = || String::from_utf8_lossy(&target.path);
+    let Some(found) = place.look()? else {
+        return Err(Failure::new(404, format!("DELETE \"{}\" failed (not found)", shown())));
+    };
+    let is_folder = is_folder(&found);
+    if is_folder != target.is_collection {
+        return Err(Failure::new(409, format!("DELETE \"{}\" failed", shown())));
+    }
+    let (of_folder, of_file) = depths?;
+    if is_folder && of_folder != Depth::Infinity {
+        return Err(Failure::new(400, "\"Depth\" header must be infinity"));
+    }
+    if !is_folder && of_file == Depth::One {
+        return Err(Failure::new(400, "\"Depth\" header must be 0 or infinity"));
+    }
+    remove(&place, is_folder, &target.path)?;
+    Ok(204)
+}
+
+pub(super) fn is_folder(found: &Stat) -> bool {
+    FileType::from_raw_mode(found.st_mode).is_dir()
+}
+
+/// Removes what is there: a folder with all that is in it, a link as itself.
+pub(super) fn remove(place: &Place<'_>, is_folder: bool, path: &[u8]) -> Done<()> {
+    let removed = if is_folder {
+        tree::remove(&place.folder, place.name)
+    } else {
+        unlinkat(&place.folder, as_path(place.name), AtFlags::empty()).map_err(Into::into)
+    };
+    removed.map_err(|error| Failure::of(&error, 404, "DELETE", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::too_shallow;
+
+    #[test]
+    fn depth_is_counted_in_slashes_with_something_behind_them() {
+        assert_eq!(too_shallow(b"/a", 0), None);
+        assert_eq!(too_shallow(b"/min3/shallow", 3), Some(2));
+        assert_eq!(too_shallow(b"/min3/a/", 3), Some(3));
+        assert_eq!(too_shallow(b"/min3/a/b", 3), None);
+        assert_eq!(too_shallow(b"/", 1), Some(1));
+    }
+}

@@ -1,0 +1,97 @@
+//! The directives.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
+use myriad_conf::set;
+use myriad_conf::settings::Settings;
+
+use super::settings::{Access, DavSettings, Methods};
+
+const HSL: Contexts = Contexts::HSL;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "dav_methods",
+        HSL,
+        at_least(1),
+        Set::Settings(dav_methods),
+        "By which methods clients may change files: PUT, DELETE, MKCOL, COPY, MOVE.",
+    )
+    .repeats()
+    .default("off")
+    .differs(
+        "links on the way are followed as `disable_symlinks` says; a file is written beside its place and never seen half written; the \
+         root itself is neither deleted, moved nor replaced (403); where the folder of a new file is not there the answer is 409, and \
+         COPY with `Depth: 0` makes the folder alone (RFC 4918); https that a trusted proxy tells of is good for `Destination`",
+    ),
+    Directive::new(
+        "create_full_put_path",
+        HSL,
+        FLAG,
+        set!(Feature<DavSettings>.flag => full_path),
+        "Whether PUT makes the folders that are missing.",
+    )
+    .default("off")
+    .differs("32 of them at most"),
+    Directive::new(
+        "min_delete_depth",
+        HSL,
+        ONE,
+        set!(Feature<DavSettings>.number => min_delete_depth),
+        "How many parts a path must have at least for DELETE.",
+    )
+    .default("0"),
+    Directive::new(
+        "dav_access",
+        HSL,
+        between(1, 3),
+        Set::Settings(dav_access),
+        "Who may read and write new files and folders.",
+    )
+    .default("user:rw"),
+];
+
+fn dav_methods(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let choices = [
+        ("off", Methods::NONE),
+        ("PUT", Methods::PUT),
+        ("DELETE", Methods::DELETE),
+        ("MKCOL", Methods::MKCOL),
+        ("COPY", Methods::COPY),
+        ("MOVE", Methods::MOVE),
+    ];
+    let mut methods = if args.first { Methods::NONE } else { settings.feature::<DavSettings>().methods };
+    for index in 0..args.len() {
+        methods = methods.with(args.choice(index, &choices)?);
+    }
+    settings.feature_mut::<DavSettings>().methods = methods;
+    Ok(())
+}
+
+fn dav_access(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut access = 0;
+    // The server's own user may read and write, unless the directive says what it may.
+    let mut user = 0o600;
+    for index in 0..args.len() {
+        let (who, what) = match args.bytes(index).iter().position(|byte| *byte == b':') {
+            Some(at) => args.bytes(index).split_at(at),
+            None => (args.bytes(index), &b""[..]),
+        };
+        let shift = match who {
+            b"user" => 6,
+            b"group" => 3,
+            b"all" => 0,
+            _ => return Err(args.invalid(index, "`user:`, `group:` or `all:` with `r` or `rw`")),
+        };
+        let bits = match what {
+            b":rw" => 0o6,
+            b":r" => 0o4,
+            _ => return Err(args.invalid(index, "`user:`, `group:` or `all:` with `r` or `rw`")),
+        };
+        if shift == 6 {
+            user = 0;
+        }
+        access |= bits << shift;
+    }
+    settings.feature_mut::<DavSettings>().access = Access(access | user);
+    Ok(())
+}

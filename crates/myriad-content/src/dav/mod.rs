@@ -1,0 +1,33 @@
+//! `dav_methods`: clients write, copy, move and delete files (nginx's dav module, RFC 4918).
+//!
+//! | file | what |
+//! |---|---|
+//! | `handler` | which requests are taken, and what is wrong with them before anything is touched |
+//! | `answer` | work that blocks, the answer after it, `Depth` |
+//! | `target` | a path as a name in an open folder |
+//! | `destination` | the field `Destination` |
+//! | `draft` | a file that has no place yet |
+//! | `put`, `delete`, `mkcol`, `copy` | what the methods do |
+//! | `tree` | folders with all that is in them, copied and removed |
+//! | `failure` | errors of the system as statuses |
+
+mod answer;
+mod copy;
+mod delete;
+mod destination;
+mod directives;
+mod draft;
+mod failure;
+mod handler;
+mod mkcol;
+mod put;
+mod settings;
+mod target;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use myriad_exchange::feature::Feature;
+
+/// The feature, for the list of them.
+pub const FEATURE: Feature = Feature::new("dav", directives::ROWS).compiled_by(handler::compile);

@@ -1,0 +1,123 @@
+//! PUT: a request's body becomes a file (RFC 9110 section 9.3.4).
+
+use std::future::poll_fn;
+use std::io::Write;
+
+use bytes::Bytes;
+use myriad_calendar::parse_http_date;
+use myriad_exchange::exchange::{Exchange, Gathered, Step};
+use myriad_files::FileBody;
+use myriad_http::Known;
+use myriad_http::body::BoxBody;
+use myriad_net::RequestBody;
+use rustix::fs::Timespec;
+
+use super::answer::{answered, blocking};
+use super::delete::is_folder;
+use super::draft::Draft;
+use super::failure::{Done, Failure};
+use super::settings::DavSettings;
+use super::target::{Place, Target};
+
+/// Least bytes that are written at a time, but for the last.
+const LEAST_WRITE: usize = 64 << 10;
+
+pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings) -> Step {
+    let request = &exchange.request;
+    let uri = request.route.uri.clone();
+    if uri.ends_with(b"/") {
+        return Failure::new(409, "cannot PUT to a collection").answer(request);
+    }
+    if request.received.head.known(Known::ContentRange).is_some() {
+        return Failure::new(501, "PUT with range is unsupported").answer(request);
+    }
+    let rules = *rules;
+    match Target::of(exchange, &uri) {
+        Ok(target) => Step::wait(async move |exchange| {
+            let path = target.path.clone();
+            let done = written(exchange, rules, target).await;
+            answered(exchange, vec![path], done)
+        }),
+        Err(failure) => failure.answer(&exchange.request),
+    }
+}
+
+async fn written(exchange: &mut Exchange, rules: DavSettings, target: Target) -> Done {
+    let head = &exchange.request.received.head;
+    let now_s = exchange.request.received.at_ms / 1000;
+    let date = head.known(Known::Date).and_then(|date| parse_http_date(date, now_s));
+    let modified = date.and_then(|date| i64::try_from(date).ok());
+    let modified = modified.map(|tv_sec| Timespec { tv_sec, tv_nsec: 0 });
+    let path = target.path.clone();
+    let failed = move |error: &std::io::Error| Failure::of(error, 409, "PUT", &path);
+    let (target, mut draft) = blocking(move || {
+        let draft = begun(&place(&target, rules)?, &target.path)?;
+        Ok((target, draft))
+    })
+    .await?;
+    let mut body = body(exchange);
+    let (mut held, mut length) = (Vec::new(), 0);
+    loop {
+        let piece = poll_fn(|cx| body.as_mut().poll_data(cx)).await.transpose();
+        let piece =
+            piece.map_err(|error| Failure::new(error.status(), format!("request body failed ({error})")))?;
+        let ended = piece.is_none();
+        length += piece.as_ref().map_or(0, Bytes::len);
+        held.extend(piece);
+        if length >= LEAST_WRITE || ended {
+            let (pieces, failed) = (std::mem::take(&mut held), failed.clone());
+            draft = blocking(move || write(draft, &pieces).map_err(|error| failed(&error))).await?;
+            length = 0;
+        }
+        if ended {
+            break;
+        }
+    }
+    blocking(move || {
+        // What is there is looked at again: another request may have made it while the body came.
+        let place = target.place(409)?;
+        let status = status(&place, &target.path)?;
+        draft.place(place.name, rules.access.0, modified).map_err(|error| failed(&error))?;
+        Ok(status)
+    })
+    .await
+}
+
+fn place(target: &Target, rules: DavSettings) -> Done<Place<'_>> {
+    if rules.full_path { target.place_made(rules.access) } else { target.place(409) }
+}
+
+fn begun(place: &Place<'_>, path: &[u8]) -> Done<Draft> {
+    status(place, path)?;
+    Draft::begin(place).map_err(|error| Failure::of(&error, 409, "open()", path))
+}
+
+/// 201 for a new file, 204 for one that takes another's place; a folder keeps its place.
+fn status(place: &Place<'_>, path: &[u8]) -> Done {
+    match place.look()? {
+        None => Ok(201),
+        Some(found) if is_folder(&found) => {
+            let path = String::from_utf8_lossy(path);
+            Err(Failure::new(409, format!("\"{path}\" could not be created: it is a folder")))
+        }
+        Some(_) => Ok(204),
+    }
+}
+
+/// The body, which another place may have read already.
+fn body(exchange: &mut Exchange) -> BoxBody {
+    let upload = &mut exchange.request.upload;
+    upload.body.send_continue();
+    match upload.gathered.clone() {
+        Some(Gathered::File(file, length)) => Box::pin(FileBody::new(file, length)),
+        Some(Gathered::Memory(bytes)) => Box::pin(myriad_http::body::Full::new(bytes)),
+        None => Box::pin(std::mem::replace(&mut upload.body, RequestBody::empty())),
+    }
+}
+
+fn write(mut draft: Draft, pieces: &[Bytes]) -> std::io::Result<Draft> {
+    for piece in pieces {
+        draft.file().write_all(piece)?;
+    }
+    Ok(draft)
+}

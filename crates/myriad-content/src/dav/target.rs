@@ -1,0 +1,141 @@
+//! A path as a name in an open folder.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::paths;
+use myriad_exchange::runtime::Rooting;
+use myriad_files::{Walk, as_path};
+use rustix::fs::{AtFlags, Mode, Stat, mkdirat, statat};
+use rustix::io::Errno;
+
+use super::failure::{Done, Failure};
+use super::settings::Access;
+
+/// Most folders that are made for one file.
+const MOST_FOLDERS: usize = 32;
+
+/// A path that a request names, and how it may be reached.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    /// Without slashes at its end and without two in a row.
+    pub(super) path: Vec<u8>,
+    walk: Walk,
+    /// Whether the URI ends in a slash.
+    pub(super) is_collection: bool,
+    /// Whether it is the root, which is the configuration's and not the client's.
+    pub(super) is_root: bool,
+}
+
+/// A name in an open folder.
+pub(super) struct Place<'a> {
+    pub(super) folder: OwnedFd,
+    pub(super) name: &'a [u8],
+}
+
+impl Target {
+    /// What `uri` names in the place of the request.
+    pub(super) fn of(exchange: &mut Exchange, uri: &[u8]) -> Done<Self> {
+        let Exchange { request, frame } = exchange;
+        let (mut path, mut root) = (Vec::new(), Vec::new());
+        let told = paths::of_uri(request, uri, frame, &mut path)
+            .and_then(|()| paths::root(request, frame, &mut root));
+        told.map_err(|error| Failure::new(500, error.to_string()))?;
+        let path = plain(&path);
+        let is_root = request.place().files.rooting != Rooting::Whole && path == plain(&root);
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        // No file has such a name; `.` and `..` would be the folder itself, or the one around it.
+        if path.contains(&0) || matches!(name, b"" | b"." | b"..") {
+            return Err(Failure::new(404, format!("\"{}\" names no file", String::from_utf8_lossy(uri))));
+        }
+        let walk = paths::walk(request, frame, &path);
+        Ok(Self { walk, is_collection: uri.ends_with(b"/"), is_root, path })
+    }
+
+    fn split(&self) -> (&[u8], &[u8]) {
+        split(&self.path)
+    }
+
+    /// Opens the folder. Blocks, like all that is done to files here.
+    pub(super) fn place(&self, absent: u16) -> Done<Place<'_>> {
+        let (folder, name) = self.split();
+        match self.walk.folder(folder) {
+            Ok(folder) => Ok(Place { folder, name }),
+            Err(error) => Err(Failure::of(&error, absent, "open()", folder)),
+        }
+    }
+
+    /// As [`Target::place`]; folders that are missing are made.
+    pub(super) fn place_made(&self, access: Access) -> Done<Place<'_>> {
+        let (folder, name) = self.split();
+        match self.made(folder, access, MOST_FOLDERS) {
+            Ok(folder) => Ok(Place { folder, name }),
+            Err(error) => Err(Failure::of(&error, 409, "mkdir()", folder)),
+        }
+    }
+
+    fn made(&self, folder: &[u8], access: Access, most: usize) -> io::Result<OwnedFd> {
+        match self.walk.folder(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && most > 0 => {}
+            opened => return opened,
+        }
+        let (around, name) = split(folder);
+        let around = self.made(around, access, most - 1)?;
+        match mkdirat(&around, as_path(name), Mode::from_raw_mode(access.of_folder())) {
+            // Another request may have made it meanwhile.
+            Ok(()) | Err(Errno::EXIST) => self.walk.folder(folder),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether links on the way are followed as the system does.
+    pub(super) fn follows_links(&self) -> bool {
+        self.walk == Walk::Free
+    }
+}
+
+impl Place<'_> {
+    /// What is there, a link as itself; none where nothing is.
+    pub(super) fn look(&self) -> Done<Option<Stat>> {
+        match statat(&self.folder, as_path(self.name), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(Failure::of(&error.into(), 404, "lstat()", self.name)),
+        }
+    }
+}
+
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(0) => (b"/", &path[1..]),
+        Some(at) => (&path[..at], &path[at + 1..]),
+        None => (b".", path),
+    }
+}
+
+/// A path without slashes at its end and without two in a row.
+fn plain(path: &[u8]) -> Vec<u8> {
+    let mut out: Vec<u8> = Vec::with_capacity(path.len());
+    for byte in path {
+        if *byte != b'/' || out.last() != Some(&b'/') {
+            out.push(*byte);
+        }
+    }
+    if out.len() > 1 && out.ends_with(b"/") {
+        out.pop();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_a_folder_and_a_name() {
+        assert_eq!(split(&plain(b"/srv//a///b//")), (&b"/srv/a"[..], &b"b"[..]));
+        assert_eq!(split(b"/a"), (&b"/"[..], &b"a"[..]));
+        assert_eq!(plain(b"//"), b"/");
+    }
+}

@@ -1,0 +1,214 @@
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use myriad_exchange::exchange::Gathered;
+use myriad_http::Version;
+use myriad_serve::testing::{Reached, TestFolder, TestSite, ask, go};
+
+const ALL: &str = "dav_methods PUT DELETE MKCOL COPY MOVE;";
+
+/// A site of that folder, whose root is its `html`.
+fn site(folder: &TestFolder, rules: &str) -> TestSite {
+    std::fs::create_dir_all(folder.0.join("html")).expect("a root");
+    TestSite::in_folder(&folder.0, "root html; absolute_redirect off;", &format!("{ALL} {rules}"))
+}
+
+fn put(site: &TestSite, uri: &str, body: &'static str, fields: &[(&str, &str)]) -> Reached {
+    let mut exchange = site.received(Version::Http11, ("PUT", uri), fields);
+    exchange.request.upload.gathered = Some(Gathered::Memory(body.into()));
+    go(exchange)
+}
+
+fn status(site: &TestSite, line: &str, fields: &[(&str, &str)]) -> u16 {
+    ask(site, line, fields).status
+}
+
+fn copy(site: &TestSite, line: &str, destination: &str) -> u16 {
+    status(site, line, &[("Destination", destination)])
+}
+
+#[test]
+fn file_is_written_replaced_and_deleted_and_each_time_seen_at_once() {
+    let folder = TestFolder::new("dav-put");
+    let site = site(&folder, "open_file_cache max=10; open_file_cache_errors on;");
+    assert_eq!(status(&site, "GET /a%20b.txt", &[]), 404);
+    let made = put(&site, "/a%20b.txt", "one", &[("Date", "Sun, 06 Nov 1994 08:49:37 GMT")]);
+    assert_eq!((made.status, made.location()), (201, Some("/a%20b.txt")));
+    assert_eq!(ask(&site, "GET /a%20b.txt", &[]).text, "one");
+    let file = folder.0.join("html/a b.txt");
+    let found = std::fs::metadata(&file).expect("the file");
+    assert_eq!(found.permissions().mode() & 0o777, 0o600);
+    let modified = found.modified().expect("a time").duration_since(std::time::UNIX_EPOCH).expect("a time");
+    assert_eq!(modified.as_secs(), 784_111_777);
+    assert_eq!(put(&site, "/a%20b.txt", "two", &[]).status, 204);
+    assert_eq!(ask(&site, "GET /a%20b.txt", &[]).text, "two");
+    assert_eq!(status(&site, "DELETE /a%20b.txt", &[]), 204);
+    assert_eq!(status(&site, "GET /a%20b.txt", &[]), 404);
+    assert_eq!(std::fs::read_dir(folder.0.join("html")).expect("the root").count(), 0, "no draft is left");
+}
+
+#[test]
+fn what_cannot_be_written_is_refused() {
+    let folder = TestFolder::new("dav-put-refused");
+    let site = site(&folder, "location /full/ { create_full_put_path on; dav_access group:r all:r; }");
+    std::fs::create_dir_all(folder.0.join("html/there")).expect("a folder");
+    assert_eq!(put(&site, "/new/", "x", &[]).status, 409);
+    assert_eq!(put(&site, "/there", "x", &[]).status, 409);
+    assert_eq!(put(&site, "/none/a", "x", &[]).status, 409);
+    assert_eq!(put(&site, "/a", "x", &[("Content-Range", "bytes 0-0/2")]).status, 501);
+    assert_eq!(put(&site, "/full/a/b/c", "x", &[]).status, 201);
+    let mode = |path: &str| std::fs::metadata(folder.0.join(path)).expect("it").permissions().mode() & 0o777;
+    assert_eq!((mode("html/full/a/b/c"), mode("html/full/a")), (0o644, 0o755));
+    let deep = format!("/full/{}c", "d/".repeat(40));
+    assert_eq!(put(&site, &deep, "x", &[]).status, 409, "more folders than one file may have made");
+    assert_eq!(status(&site, "PROPFIND /there/", &[]), 405);
+}
+
+#[test]
+fn only_methods_that_are_named_are_taken() {
+    let folder = TestFolder::new("dav-methods");
+    let rules = "location /put/ { dav_methods put; dav_methods MKCOL; } location /off/ { dav_methods off; }";
+    let site = site(&folder, rules);
+    assert_eq!(status(&site, "MKCOL /put/", &[]), 201);
+    assert_eq!(put(&site, "/put/a", "x", &[]).status, 201);
+    assert_eq!(status(&site, "DELETE /put/a", &[]), 405);
+    assert_eq!(put(&site, "/off/a", "x", &[]).status, 405);
+}
+
+#[test]
+fn folder_is_deleted_whole_and_by_its_own_name_alone() {
+    let folder = TestFolder::new("dav-delete");
+    let site = site(&folder, "location /min/ { min_delete_depth 3; }");
+    folder.write("outside.txt", "kept");
+    std::fs::create_dir_all(folder.0.join("html/a/b")).expect("folders");
+    folder.write("html/a/b/c", "x");
+    symlink(&folder.0, folder.0.join("html/a/link")).expect("a link");
+    assert_eq!(status(&site, "DELETE /a", &[]), 409);
+    assert_eq!(status(&site, "DELETE /a/b/c/", &[]), 409);
+    for depth in ["0", "1", "2", "x"] {
+        assert_eq!(status(&site, "DELETE /a/", &[("Depth", depth)]), 400, "{depth}");
+    }
+    assert_eq!(status(&site, "DELETE /a/", &[("Depth", "infinity")]), 204);
+    assert!(!folder.0.join("html/a").exists() && folder.0.join("outside.txt").exists());
+    assert_eq!(status(&site, "DELETE /a/", &[]), 404);
+    assert_eq!(status(&site, "DELETE /", &[]), 403, "the root is the configuration's");
+    std::fs::create_dir_all(folder.0.join("html/min/a")).expect("folders");
+    folder.write("html/min/a/b", "x");
+    assert_eq!(status(&site, "DELETE /min/a/", &[]), 409);
+    assert_eq!(status(&site, "DELETE /min/a/b", &[("Depth", "1")]), 400);
+    assert_eq!(status(&site, "DELETE /min/a/b", &[("Depth", "0")]), 204);
+}
+
+#[test]
+fn file_and_folder_are_copied_and_moved() {
+    let folder = TestFolder::new("dav-copy");
+    let site = site(&folder, "");
+    std::fs::create_dir_all(folder.0.join("html/a/b")).expect("folders");
+    folder.write("html/a/b/c", "deep");
+    folder.write("html/f", "file");
+    symlink("f", folder.0.join("html/a/link")).expect("a link");
+    let text = |path: &str| std::fs::read_to_string(folder.0.join("html").join(path)).ok();
+    assert_eq!(copy(&site, "COPY /f", "/g%20h"), 204);
+    assert_eq!(text("g h").as_deref(), Some("file"));
+    assert_eq!(copy(&site, "COPY /a/", "http://localhost/copy/"), 201);
+    assert_eq!(text("copy/b/c").as_deref(), Some("deep"));
+    assert!(!folder.0.join("html/copy/link").exists(), "links are not copied");
+    let shallow = [("Destination", "/shallow/"), ("Depth", "0")];
+    assert_eq!(status(&site, "COPY /a/", &shallow), 201);
+    assert_eq!(std::fs::read_dir(folder.0.join("html/shallow")).expect("it").count(), 0);
+    assert_eq!(copy(&site, "MOVE /a/", "/shallow/"), 201);
+    assert_eq!((text("shallow/b/c").as_deref(), text("a/b/c")), (Some("deep"), None));
+    assert_eq!(copy(&site, "MOVE /f", "/made/on/the/way"), 204);
+    assert_eq!((text("made/on/the/way").as_deref(), text("f")), (Some("file"), None));
+    let keeps = [("Destination", "/g%20h"), ("Overwrite", "F")];
+    assert_eq!(status(&site, "COPY /made/on/the/way", &keeps), 412);
+    assert_eq!(status(&site, "COPY /g%20h", &[("Destination", "/x"), ("Overwrite", "yes")]), 400);
+    assert_eq!(copy(&site, "COPY /g%20h", "/none/x"), 409);
+    assert_eq!(copy(&site, "COPY /none", "/x"), 404);
+    assert_eq!(copy(&site, "COPY /shallow", "/x"), 400);
+    assert_eq!(copy(&site, "COPY /g%20h", "/shallow"), 409);
+    assert_eq!(status(&site, "MOVE /shallow/", &[("Destination", "/x/"), ("Depth", "0")]), 400);
+}
+
+#[test]
+fn destination_stays_below_the_root_and_out_of_its_source() {
+    let folder = TestFolder::new("dav-destination");
+    let site = site(&folder, "location /i/ { alias html/in/; }");
+    std::fs::create_dir_all(folder.0.join("html/in/d")).expect("folders");
+    folder.write("html/f", "file");
+    folder.write("html/in/f", "file");
+    for bad in [
+        "",
+        "f",
+        "*",
+        "/../x",
+        "/a/../../x",
+        "/%2e%2e/x",
+        "/..%2fx",
+        "/a%2f..%2f..%2fx",
+        "/a/../x",
+        "/x%00",
+        "/%zz",
+        "ftp://test/x",
+        "https://localhost/x",
+        "http://other/x",
+        "http://localhostother/x",
+        "http://localhost",
+        "http://u@localhost/x",
+        "//x/../../y",
+    ] {
+        assert_eq!(copy(&site, "COPY /f", bad), 400, "{bad}");
+    }
+    assert_eq!(status(&site, "COPY /f", &[]), 400);
+    assert_eq!(copy(&site, "COPY /f", "/x/"), 409);
+    assert_eq!(copy(&site, "COPY /f", "/f"), 403);
+    assert_eq!(copy(&site, "COPY /f", "//f"), 403);
+    assert_eq!(copy(&site, "COPY /in/", "/in/d/e/"), 403);
+    assert_eq!(copy(&site, "MOVE /in/d/", "/in/"), 403);
+    assert_eq!(copy(&site, "MOVE /in/", "/"), 403);
+    assert_eq!(copy(&site, "COPY /i/f", "/f"), 400, "an alias is its location's alone");
+    assert_eq!(copy(&site, "COPY /i/f", "/i/g"), 204);
+    assert!(folder.0.join("html/in/g").exists());
+    let names: Vec<_> =
+        std::fs::read_dir(&folder.0).expect("it").map(|entry| entry.expect("it").file_name()).collect();
+    assert_eq!(names, ["html"]);
+}
+
+#[test]
+fn links_on_the_way_are_followed_as_disable_symlinks_says() {
+    let folder = TestFolder::new("dav-links");
+    std::fs::create_dir_all(folder.0.join("out")).expect("a folder");
+    let site =
+        site(&folder, "disable_symlinks on from=$document_root; location /free/ { disable_symlinks off; }");
+    for name in ["link", "free"] {
+        symlink(folder.0.join("out"), folder.0.join("html").join(name)).expect("a link");
+    }
+    folder.write("html/f", "file");
+    folder.write("out/secret", "secret");
+    symlink(folder.0.join("out/secret"), folder.0.join("html/alias")).expect("a link");
+    assert_eq!(put(&site, "/link/a", "x", &[]).status, 409);
+    assert_eq!(status(&site, "DELETE /link/secret", &[]), 404);
+    assert_eq!(status(&site, "MKCOL /link/a/", &[]), 409);
+    assert_eq!(copy(&site, "COPY /f", "/link/a"), 409);
+    assert_eq!(copy(&site, "MOVE /f", "/link/a"), 409);
+    assert_eq!(copy(&site, "COPY /alias", "/shown"), 403);
+    assert_eq!(std::fs::read_dir(folder.0.join("out")).expect("it").count(), 1);
+    assert_eq!(put(&site, "/alias", "new", &[]).status, 204, "the link goes, not what it leads to");
+    assert_eq!(std::fs::read(folder.0.join("out/secret")).expect("it"), b"secret");
+    assert_eq!(put(&site, "/free/a", "x", &[]).status, 201);
+    assert!(folder.0.join("out/a").exists());
+}
+
+#[test]
+fn folder_is_made_where_there_is_none() {
+    let folder = TestFolder::new("dav-mkcol");
+    let site = site(&folder, "");
+    let made = ask(&site, "MKCOL /a/", &[]);
+    assert_eq!((made.status, made.location()), (201, Some("/a/")));
+    assert_eq!(status(&site, "MKCOL /a/", &[]), 405);
+    assert_eq!(status(&site, "MKCOL /b", &[]), 409);
+    assert_eq!(status(&site, "MKCOL /none/b/", &[]), 409);
+    let mut exchange = site.received(Version::Http11, ("MKCOL", "/c/"), &[]);
+    exchange.request.upload.gathered = Some(Gathered::Memory("x".into()));
+    assert_eq!(go(exchange).status, 415);
+    assert!(!folder.0.join("html/c").exists());
+}

@@ -1,0 +1,129 @@
+//! Folders with all that is in them. Every step is made from an open folder and follows no link.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use myriad_files::as_path;
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, Timespec, Timestamps, fchmod, fstat, futimens, mkdirat,
+    openat, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+/// Most folders within each other: each that is open takes a descriptor.
+const DEEPEST: usize = 128;
+
+/// How much of a folder is copied (`Depth`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// The folder, without what is in it.
+    FolderAlone,
+    /// All that is in it.
+    All,
+}
+
+/// When something was changed last.
+pub(super) fn modified(found: &Stat) -> Timespec {
+    Timespec { tv_sec: found.st_mtime, tv_nsec: found.st_mtime_nsec as _ }
+}
+
+/// Opens a regular file to read it; a link only where links are followed.
+pub(super) fn open_file(folder: &OwnedFd, name: &[u8], follow: bool) -> io::Result<File> {
+    // A pipe would be waited for.
+    let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    flags.set(OFlags::NOFOLLOW, !follow);
+    let file = openat(folder, as_path(name), flags, Mode::empty())?;
+    if !FileType::from_raw_mode(fstat(&file)?.st_mode).is_file() {
+        return Err(Errno::ACCESS.into());
+    }
+    Ok(File::from(file))
+}
+
+/// Removes a folder and all that is in it; links go as themselves.
+pub(super) fn remove(folder: &OwnedFd, name: &[u8]) -> io::Result<()> {
+    remove_within(folder, name, DEEPEST)
+}
+
+fn remove_within(around: &OwnedFd, name: &[u8], depth: usize) -> io::Result<()> {
+    let folder = open_folder(around, name, depth)?;
+    for inner in names(&folder)? {
+        let found = statat(&folder, as_path(&inner), AtFlags::SYMLINK_NOFOLLOW)?;
+        if FileType::from_raw_mode(found.st_mode).is_dir() {
+            remove_within(&folder, &inner, depth - 1)?;
+        } else {
+            unlinkat(&folder, as_path(&inner), AtFlags::empty())?;
+        }
+    }
+    Ok(unlinkat(around, as_path(name), AtFlags::REMOVEDIR)?)
+}
+
+/// Copies a folder to a name where nothing is. As in nginx neither links nor devices are copied.
+pub(super) fn copy(from: (&OwnedFd, &[u8]), to: (&OwnedFd, &[u8]), extent: Extent) -> io::Result<()> {
+    let depth = if extent == Extent::All { DEEPEST } else { 0 };
+    copy_within(from, to, (depth, extent), None)
+}
+
+/// Copies a level; `whole` is the copy itself, which is passed over where it lies in what is copied.
+fn copy_within(
+    from: (&OwnedFd, &[u8]),
+    to: (&OwnedFd, &[u8]),
+    (depth, extent): (usize, Extent),
+    whole: Option<(u64, u64)>,
+) -> io::Result<()> {
+    let source = open_folder(from.0, from.1, DEEPEST)?;
+    let of_source = fstat(&source)?;
+    mkdirat(to.0, as_path(to.1), Mode::RWXU)?;
+    let target = open_folder(to.0, to.1, DEEPEST)?;
+    let of_target = fstat(&target)?;
+    let whole = whole.or(Some((of_target.st_dev, of_target.st_ino)));
+    let inner = if extent == Extent::All { names(&source)? } else { Vec::new() };
+    for name in inner {
+        let found = statat(&source, as_path(&name), AtFlags::SYMLINK_NOFOLLOW)?;
+        let kind = FileType::from_raw_mode(found.st_mode);
+        if kind.is_dir() && Some((found.st_dev, found.st_ino)) != whole {
+            let depth = depth.checked_sub(1).ok_or(Errno::NAMETOOLONG)?;
+            copy_within((&source, &name), (&target, &name), (depth, extent), whole)?;
+        } else if kind.is_file() {
+            copy_file(&source, &target, &name)?;
+        }
+    }
+    fchmod(&target, Mode::from_raw_mode(of_source.st_mode & 0o777))?;
+    stamp(&target, &of_source)
+}
+
+fn copy_file(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<()> {
+    let mut from = open_file(source, name, false)?;
+    let found = fstat(&from)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut to = File::from(openat(target, as_path(name), flags, Mode::RUSR | Mode::WUSR)?);
+    io::copy(&mut from, &mut to)?;
+    fchmod(&to, Mode::from_raw_mode(found.st_mode & 0o777))?;
+    stamp(&to, &found)
+}
+
+fn stamp(target: impl std::os::fd::AsFd, found: &Stat) -> io::Result<()> {
+    let modified = modified(found);
+    Ok(futimens(target, &Timestamps { last_access: modified, last_modification: modified })?)
+}
+
+fn open_folder(around: &OwnedFd, name: &[u8], depth: usize) -> io::Result<OwnedFd> {
+    if depth == 0 {
+        return Err(Errno::NAMETOOLONG.into());
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(around, as_path(name), flags, Mode::empty())?)
+}
+
+/// The names in a folder. They are read before anything is changed, since a change may have some read twice.
+fn names(folder: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if !matches!(name, b"." | b"..") {
+            names.push(name.to_vec());
+        }
+    }
+    Ok(names)
+}
