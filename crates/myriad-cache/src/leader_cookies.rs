@@ -5,7 +5,7 @@ use myriad_net::ResponseBody;
 
 use myriad_exchange::exchange::{Answer, Exchange};
 use myriad_exchange::runtime::OriginPlace;
-use myriad_origin::rewrite;
+use myriad_origin::{rewrite, sticky};
 
 /// Appends the cookies of the origin's head to the answer, where this request has fetched the page. What another place answered
 /// before an `X-Accel-Redirect` is not meant: its cookies are carried along as lines.
@@ -21,6 +21,7 @@ pub(crate) fn append(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut
         }
     }
     rewrite::rewrite(exchange, origin, &mut cookies);
+    sticky::append(exchange, &mut cookies);
     answer.lines.extend_from_slice(&cookies.lines);
 }
 

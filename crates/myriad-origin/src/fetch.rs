@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::bind;
 use crate::group;
+use crate::sticky;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace};
@@ -24,11 +25,12 @@ pub async fn fetch_to_the_end(
     mut request: OriginRequest,
 ) -> Result<OriginResponse, OriginError> {
     prepare(exchange, origin, group, &mut request, true);
-    let (group, pool) = (Arc::clone(group), exchange.request.site.pool.clone());
+    let attempts = request.attempts.clone();
+    let (asked, pool) = (Arc::clone(group), exchange.request.site.pool.clone());
     let (mut sender, receiver) = oneshot::channel();
     let sent = request.attempts.sent();
     tokio::task::spawn_local(async move {
-        let mut fetching = pin!(group.group.fetch(&pool, request));
+        let mut fetching = pin!(asked.group.fetch(&pool, request));
         let fetched = poll_fn(|cx| match fetching.as_mut().poll(cx) {
             Poll::Ready(fetched) => Poll::Ready(Some(fetched)),
             Poll::Pending if !sent.has_begun() && sender.poll_closed(cx).is_ready() => Poll::Ready(None),
@@ -41,7 +43,11 @@ pub async fn fetch_to_the_end(
         }
     });
     match receiver.await {
-        Ok(fetched) => fetched,
+        Ok(fetched) => {
+            let response = fetched?;
+            sticky::note(exchange, group, &attempts, &response);
+            Ok(response)
+        }
         // The task goes only with the worker, which then asks nobody any more.
         Err(_) => std::future::pending().await,
     }
@@ -58,7 +64,10 @@ pub async fn fetch(
 ) -> Result<OriginResponse, OriginError> {
     prepare(exchange, origin, group, &mut request, waits);
     let site = std::rc::Rc::clone(&exchange.request.site);
-    group.group.fetch(&site.pool, request).await
+    let attempts = request.attempts.clone();
+    let response = group.group.fetch(&site.pool, request).await?;
+    sticky::note(exchange, group, &attempts, &response);
+    Ok(response)
 }
 
 fn prepare(
@@ -69,6 +78,7 @@ fn prepare(
     waits: bool,
 ) {
     request.affinity = group::affinity(exchange, group);
+    request.sid = sticky::wanted(exchange, group);
     request.bind = bind::address(exchange, &origin.fetch);
     request.observer = Some(crate::observer::Observer::of(exchange, origin, waits));
 }

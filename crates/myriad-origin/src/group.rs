@@ -72,9 +72,11 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
         balance: Balance::default(),
         keepalive: KeepAlive { http: HTTP_IDLE, ..KeepAlive::default() },
         queue: None,
+        sticky: false,
         names: None,
     };
-    let group = Arc::new(OriginGroup { group: Group::new(config, &PeerStates::default()), key: None });
+    let group =
+        Arc::new(OriginGroup { group: Group::new(config, &PeerStates::default()), key: None, sticky: None });
     site.addressed.borrow_mut().insert(identity, Arc::clone(&group), 1);
     group
 }
@@ -90,7 +92,8 @@ pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginG
     }
     let mut config = GroupConfig::single(Address::parse(name, None).ok()?);
     config.keepalive.http = HTTP_IDLE;
-    let group = Arc::new(OriginGroup { group: Group::new(config, &PeerStates::default()), key: None });
+    let group =
+        Arc::new(OriginGroup { group: Group::new(config, &PeerStates::default()), key: None, sticky: None });
     site.addressed.borrow_mut().insert(name.to_owned(), Arc::clone(&group), 1);
     Some(group)
 }

@@ -20,6 +20,7 @@ pub mod read_ahead;
 pub mod respond;
 pub mod rewrite;
 mod scgi;
+pub mod sticky;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

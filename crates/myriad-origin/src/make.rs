@@ -22,6 +22,7 @@ pub fn make(
         retry: origin.fetch.next,
         max_head: origin.fetch.head_bytes,
         affinity: Affinity::None,
+        sid: None,
         bind: None,
         tls: made.tls,
         queues: true,

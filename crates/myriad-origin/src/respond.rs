@@ -9,6 +9,7 @@ use myriad_upstream::OriginResponse;
 use crate::answer::{accel_rate, answer};
 use crate::read_ahead::{Ahead, read_ahead};
 use crate::rewrite;
+use crate::sticky;
 use crate::upgrade;
 use myriad_exchange::answers::error_pages;
 use myriad_exchange::answers::redirect;
@@ -41,6 +42,7 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginRe
             let mut answer = answer(&head, origin, true);
             answer.unsized_by_origin = length.is_none();
             rewrite::rewrite(exchange, origin, &mut answer);
+            sticky::append(exchange, &mut answer);
             let bodiless = exchange.request.received.head.method() == Method::Head;
             answer.length = if bodiless { length } else { None };
             let ahead = is_read_ahead(origin, &head);

@@ -31,6 +31,8 @@ pub struct Attempt {
     pub reused: bool,
     /// Whether it is the first try of a request that an internal redirect sent to another group.
     pub elsewhere: bool,
+    /// The value of the `Set-Cookie` that tells the visitor which peer it was; none without `sticky cookie`.
+    pub set_cookie: Option<Vec<u8>>,
 }
 
 /// The tries of one request in their order; clones share them, and they change while the body is read.
@@ -52,6 +54,13 @@ impl Attempts {
     pub fn unresolved(&self, name: &str) {
         self.enter_group();
         self.begin(name.to_owned(), name.into()).failed(502);
+    }
+
+    /// Notes the cookie that tells the visitor which peer the last try was answered by.
+    pub fn set_cookie(&self, value: Vec<u8>) {
+        if let Some(last) = self.0.borrow_mut().last_mut() {
+            last.set_cookie = Some(value);
+        }
     }
 
     /// Whether a request was sent, of those that are begun from now on.

@@ -98,7 +98,15 @@ pub(crate) struct Choice<'a> {
 
 impl Choice<'_> {
     /// The peer for the next try; backups only when no other is usable.
-    pub(crate) fn choose(&self, weights: &mut Weights, tried: &Tried, affinity: &Affinity) -> Option<usize> {
+    pub(crate) fn choose(
+        &self,
+        weights: &mut Weights,
+        tried: &Tried,
+        (affinity, sid): (&Affinity, Option<&[u8]>),
+    ) -> Option<usize> {
+        if let Some(asked) = self.asked_for(tried, sid, false) {
+            return Some(asked);
+        }
         let hashed = match (self.balance, affinity) {
             (Balance::IpHash, Affinity::Client(address)) => self.by_client(tried, *address),
             // A key that is empty tells nothing, so turns are taken.
@@ -112,7 +120,19 @@ impl Choice<'_> {
         };
         hashed
             .or_else(|| self.balanced(weights, &self.usable(tried, false)))
+            .or_else(|| self.asked_for(tried, sid, true))
             .or_else(|| self.balanced(weights, &self.usable(tried, true)))
+    }
+
+    /// The peer that the request asks for (`sticky`): of several the one with least to do. It is nobody's turn that is taken.
+    fn asked_for(&self, tried: &Tried, sid: Option<&[u8]>, backup: bool) -> Option<usize> {
+        let sid = sid?;
+        let named = self.peers.sids.iter().enumerate().filter(|(_, own)| own.as_bytes() == sid);
+        let usable = named.map(|(index, _)| index).filter(|index| {
+            let (peer, state) = (&self.peers.configs[*index], &self.peers.states[*index]);
+            peer.backup == backup && self.is_alive(*index, tried) && !state.is_full(peer)
+        });
+        usable.min_by_key(|index| self.peers.states[*index].active())
     }
 
     fn usable(&self, tried: &Tried, backup: bool) -> SmallVec<[usize; 8]> {
@@ -129,6 +149,10 @@ impl Choice<'_> {
 
     /// Whether a peer would be asked if it had less to do.
     fn is_willing(&self, index: usize, tried: &Tried) -> bool {
+        !self.peers.configs[index].drain && self.is_alive(index, tried)
+    }
+
+    fn is_alive(&self, index: usize, tried: &Tried) -> bool {
         let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
         // A lone peer is never kept out: there is nobody else to ask.
         let lone = self.peers.configs.len() == 1;

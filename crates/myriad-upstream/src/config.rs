@@ -23,6 +23,8 @@ pub struct GroupConfig {
     pub keepalive: KeepAlive,
     /// The queue in which requests wait for a peer (`queue`); `None` answers at once that there is none.
     pub queue: Option<UpstreamQueue>,
+    /// Whether requests may ask for a peer (`sticky`).
+    pub sticky: bool,
     /// The servers whose names are looked up while the group runs (`resolve`); `None` for none.
     pub names: Option<NamedServers>,
 }
@@ -83,6 +85,7 @@ impl GroupConfig {
                 ..KeepAlive::default()
             },
             queue: upstream.queue,
+            sticky: upstream.sticky.is_some(),
             names: names(upstream, named, resolver, errors),
         }
     }
@@ -95,6 +98,7 @@ impl GroupConfig {
             balance: Balance::default(),
             keepalive: KeepAlive::default(),
             queue: None,
+            sticky: false,
             names: None,
         }
     }
@@ -110,6 +114,8 @@ fn peer(server: &UpstreamServer, address: Address) -> PeerConfig {
         backup: server.backup,
         down: server.down,
         max_conns: server.max_conns,
+        drain: server.drain,
+        route: server.route.clone(),
     }
 }
 
@@ -177,6 +183,10 @@ pub struct PeerConfig {
     pub down: bool,
     /// Most requests at a time, 0 for no bound (`max_conns`).
     pub max_conns: u32,
+    /// Whether only requests that ask for it come to it (`drain`).
+    pub drain: bool,
+    /// What it is called by requests that ask for it (`route`); none for the hash of its address.
+    pub route: Option<String>,
 }
 
 impl PeerConfig {
@@ -191,6 +201,8 @@ impl PeerConfig {
             backup: false,
             down: false,
             max_conns: 0,
+            drain: false,
+            route: None,
         }
     }
 }

@@ -42,12 +42,18 @@ impl Group {
         let mut pick = self.first(&mut tried, &request).await?;
         loop {
             let chosen = pick.chosen.clone();
-            let result = self.attempt(pick, pool, &mut request).await;
+            let mut result = self.attempt(pick, pool, &mut request).await;
+            if let Ok(response) = &mut result {
+                response.sid = chosen.sid().cloned();
+            }
             self.judge(&chosen, &result, &request.retry);
             if !tries.may_go_on(&result, &request.retry) {
                 return result;
             }
-            let Some(next) = self.pick(&mut tried, &request.affinity).peer() else { return result };
+            let Some(next) = self.pick_asked(&mut tried, &request.affinity, request.sid.as_deref()).peer()
+            else {
+                return result;
+            };
             if let (Err(error), Some(observer)) = (&result, &request.observer) {
                 observer.retried(error);
             }
@@ -59,7 +65,7 @@ impl Group {
     async fn first(&self, tried: &mut Tried, request: &OriginRequest) -> Result<Pick, OriginError> {
         // Nobody overtakes those who wait.
         if self.line.is_empty() {
-            match self.pick(tried, &request.affinity) {
+            match self.pick_asked(tried, &request.affinity, request.sid.as_deref()) {
                 Choosing::Peer(pick) => return Ok(pick),
                 Choosing::Nobody => return Err(self.nobody(request)),
                 Choosing::Full => {}
@@ -72,7 +78,7 @@ impl Group {
         let Some(mut turn) = self.line.join(queue.most as usize) else {
             return Err(self.unserved(ErrorKind::NoLivePeer, request, "the queue of the upstream is full"));
         };
-        let mut choose = || match self.pick(tried, &request.affinity) {
+        let mut choose = || match self.pick_asked(tried, &request.affinity, request.sid.as_deref()) {
             Choosing::Peer(pick) => Some(Ok(pick)),
             Choosing::Nobody => Some(Err(self.nobody(request))),
             Choosing::Full => None,
@@ -365,10 +371,10 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
         Begun::Http(http::Answer::Upgraded(head)) => {
             link.log.head(head.status);
             let upgraded = Some(link.into_upgraded());
-            return OriginResponse { head, body: Box::pin(Empty), upgraded, peer, trailers };
+            return OriginResponse { head, body: Box::pin(Empty), upgraded, peer, trailers, sid: None };
         }
     };
-    OriginResponse { head, body, upgraded: None, peer, trailers }
+    OriginResponse { head, body, upgraded: None, peer, trailers, sid: None }
 }
 
 /// Fields of which a response has one; nginx obeys the first and passes no other on.

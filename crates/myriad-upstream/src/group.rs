@@ -62,6 +62,11 @@ impl Chosen {
         &self.peers.configs[self.index]
     }
 
+    /// What requests call it by; none without `sticky`.
+    pub(crate) fn sid(&self) -> Option<&Arc<str>> {
+        self.peers.sids.get(self.index)
+    }
+
     pub(crate) fn succeeded(&self) {
         self.state().succeeded();
     }
@@ -121,11 +126,16 @@ impl Group {
 
     /// Chooses a peer that was not tried yet.
     pub(crate) fn pick(&self, tried: &mut Tried, affinity: &Affinity) -> Choosing {
+        self.pick_asked(tried, affinity, None)
+    }
+
+    /// Chooses a peer that was not tried yet: the one that is asked for, if it can be had.
+    pub(crate) fn pick_asked(&self, tried: &mut Tried, affinity: &Affinity, sid: Option<&[u8]>) -> Choosing {
         let time = clock::now();
         let mut now = self.roster.lock();
         let Now { peers, weights, .. } = &mut *now;
         let choice = Choice { balance: self.config.balance, peers, now: time };
-        let Some(index) = choice.choose(weights, tried, affinity) else {
+        let Some(index) = choice.choose(weights, tried, (affinity, sid)) else {
             return if choice.is_full(tried) { Choosing::Full } else { Choosing::Nobody };
         };
         let state = &peers.states[index];

@@ -12,6 +12,8 @@ pub(crate) struct Peers {
     pub(crate) configs: Vec<PeerConfig>,
     /// How each is doing.
     pub(crate) states: Vec<Arc<PeerState>>,
+    /// What requests call each by; empty without `sticky`.
+    pub(crate) sids: Vec<Arc<str>>,
     /// The points of a consistent `hash`.
     pub(crate) ring: Option<Ring>,
 }

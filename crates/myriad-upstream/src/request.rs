@@ -29,6 +29,8 @@ pub struct OriginRequest {
     pub max_head: usize,
     /// What `ip_hash` and `hash` choose by.
     pub affinity: Affinity,
+    /// The peer that is asked for (`sticky`), by its `route` or the hash of its address.
+    pub sid: Option<Bytes>,
     /// The address that a TCP connection is made from (`*_bind`), port 0 for any. Such a connection serves once.
     pub bind: Option<SocketAddr>,
     /// TLS with the origin (`proxy_pass https://`, `uwsgi_pass suwsgi://`); not over FastCGI.

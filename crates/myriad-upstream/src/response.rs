@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -29,6 +30,8 @@ pub struct OriginResponse {
     pub upgraded: Option<Upgraded>,
     /// The peer that answered.
     pub peer: Address,
+    /// What requests call that peer by; none without `sticky`.
+    pub sid: Option<Arc<str>>,
     /// The fields behind a chunked body, once it has ended; none for a body that cannot have any.
     pub trailers: Option<Trailers>,
 }

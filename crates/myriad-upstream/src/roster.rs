@@ -1,9 +1,11 @@
 //! The peers of a group as they are now: those with addresses, which stay, and those that names stand for, which come and go.
 
+use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use md5::{Digest, Md5};
 use myriad_conf::model::Balance;
 
 use crate::address::Address;
@@ -23,6 +25,7 @@ const MOST_ADDRESSES: usize = 512;
 pub(crate) struct Roster {
     group: String,
     balance: Balance,
+    sticky: bool,
     /// The peers with addresses.
     fixed: (Vec<PeerConfig>, Vec<Arc<PeerState>>),
     pub(crate) names: Option<NamedServers>,
@@ -58,10 +61,11 @@ impl Roster {
             .collect();
         let servers = config.names.iter().flat_map(|names| &names.servers);
         let known = servers.map(|server| states.known(&config.name, &server.host)).collect();
-        let empty = Arc::new(Peers { configs: Vec::new(), states: Vec::new(), ring: None });
+        let empty = Arc::new(Peers { configs: Vec::new(), states: Vec::new(), sids: Vec::new(), ring: None });
         let roster = Self {
             group: config.name.clone(),
             balance: config.balance,
+            sticky: config.sticky,
             fixed: (peers.clone(), fixed),
             names: config.names.clone(),
             known,
@@ -135,7 +139,8 @@ impl Roster {
             shown.push(known);
         }
         let ring = (self.balance == Balance::Hash { consistent: true }).then(|| Ring::new(&configs));
-        let peers = Arc::new(Peers { configs, states, ring });
+        let sids = if self.sticky { configs.iter().map(sid).collect() } else { Vec::new() };
+        let peers = Arc::new(Peers { configs, states, sids, ring });
         let mut now = self.lock();
         if let Some(line) = &self.line {
             let new = peers.states.iter().filter(|state| now.peers.place(state.id).is_none());
@@ -149,4 +154,17 @@ impl Roster {
             line.wake_first();
         }
     }
+}
+
+/// What requests call a peer by: its route, else the MD5 of its address as nginx makes it.
+fn sid(peer: &PeerConfig) -> Arc<str> {
+    if let Some(route) = &peer.route {
+        return route.as_str().into();
+    }
+    let mut digits = String::with_capacity(32);
+    for byte in Md5::digest(peer.address.to_string()) {
+        // To a text nothing fails.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits.into()
 }

@@ -206,6 +206,7 @@ fn health_outlives_the_group_it_was_learnt_in() {
         balance: Balance::RoundRobin,
         keepalive: myriad_upstream::KeepAlive::default(),
         queue: None,
+        sticky: false,
         names: None,
     };
     let old = Group::new(config.clone(), &registry);

@@ -159,10 +159,10 @@ mod tests {
         for here in ["uwsgi", "scgi"] {
             assert!(!without(here), "{here}");
         }
-        for here in ["hash", "ip_hash", "least_conn", "random", "keepalive", "zone"] {
+        for here in ["hash", "ip_hash", "least_conn", "random", "keepalive", "zone", "sticky"] {
             assert!(!without(&format!("upstream_{here}")), "{here}");
         }
-        for absent in ["memcached", "grpc", "upstream_sticky"] {
+        for absent in ["memcached", "grpc"] {
             assert!(without(absent), "{absent}");
         }
         assert!(said.contains(&"--with-http_gzip_static_module".to_owned()));

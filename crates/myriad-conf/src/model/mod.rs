@@ -7,6 +7,7 @@ mod lines;
 mod location;
 mod main_conf;
 mod server;
+mod sticky;
 mod upstream;
 mod zone;
 
@@ -23,6 +24,7 @@ pub use location::{
 };
 pub use main_conf::{ControlSocket, MainConf, WorkerProcesses};
 pub use server::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf, ServerName};
+pub use sticky::{Sticky, StickyCookie, StickyExpiry};
 pub use upstream::{Balance, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer};
 pub use zone::CacheZoneConf;
 

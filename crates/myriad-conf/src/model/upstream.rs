@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use super::sticky::Sticky;
 use crate::{settings::Settings, span::Span, text::Text};
 
 /// The address of a server of a group.
@@ -34,6 +35,10 @@ pub struct UpstreamServer {
     pub backup: bool,
     /// `down`.
     pub down: bool,
+    /// `drain`: only visitors who ask for it by `sticky` come to it.
+    pub drain: bool,
+    /// `route=`: what it is called by `sticky`.
+    pub route: Option<String>,
     /// `resolve`: a name is looked up while the group runs, and its servers come and go.
     pub resolve: bool,
 }
@@ -95,6 +100,8 @@ pub struct UpstreamConf {
     pub keepalive_time: u64,
     /// `queue`: where requests wait while all servers are busy; `None` where not written.
     pub queue: Option<UpstreamQueue>,
+    /// `sticky`: how a visitor's server is known again; `None` where not written.
+    pub sticky: Option<Sticky>,
     /// `zone`: nginx's workers share the group.
     pub zone: bool,
     /// The settings of the level: those of the block around it, and what features let this one say.

@@ -32,6 +32,7 @@ mod process;
 mod rewrite;
 mod server;
 mod set;
+mod sticky;
 mod suggest;
 mod syslog;
 mod table;

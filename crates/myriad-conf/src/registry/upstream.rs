@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::{
     Arguments, Block, Contexts, Directive, Done, NOT_YET, ONE, Set, at_least, between, block, exactly,
     listen::{is_host_name, split_port},
-    set,
+    set, sticky,
 };
 use crate::{
     diagnostic::Diagnostic,
@@ -99,8 +99,17 @@ pub(super) static ROWS: &[Directive] = &[
         "Shares the group's state between workers.",
     )
     .no_effect("the state of a group is shared by all workers anyway"),
-    Directive::new("sticky", UPSTREAM, at_least(2), Set::Nothing, "The same visitor, the same server.")
-        .refused(NOT_YET),
+    Directive::new(
+        "sticky",
+        UPSTREAM,
+        at_least(2),
+        Set::Upstream(sticky::sticky),
+        "The same visitor, the same server: by a cookie, or by what variables hold (`route`).",
+    )
+    .differs(
+        "`learn` is not supported yet; the cookie goes to the visitor alone whose request the server has answered, not with a \
+         failure, and not with a page of the cache; a `domain=` that variables make is left out where it holds what no domain may",
+    ),
     Directive::new(
         "least_time",
         UPSTREAM,
@@ -131,6 +140,8 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
         max_conns: 0,
         backup: false,
         down: false,
+        drain: false,
+        route: None,
         resolve: false,
     };
     for index in 1..args.len() {
@@ -150,6 +161,10 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
             server.backup = true;
         } else if word == b"down" {
             server.down = true;
+        } else if word == b"drain" {
+            server.drain = true;
+        } else if word.starts_with(b"route=") {
+            server.route = Some(route(args, index)?);
         } else if word == b"resolve" {
             server.resolve = true;
         } else {
@@ -160,6 +175,20 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
+/// What visitors call a server by: it stands in a cookie, so that it has no spaces and nothing that would end one.
+fn route(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
+    let route = String::from_utf8_lossy(&args.bytes(index)[6..]).into_owned();
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b";,\"\\".contains(&byte);
+    // As in nginx no longer than what stands for a server without one, the digits of a MD5.
+    if route.is_empty() || route.len() > 32 || !route.bytes().all(is_plain) {
+        return Err(args.invalid(
+            index,
+            "route=NAME: up to 32 characters without spaces, quotes, commas and semicolons",
+        ));
+    }
+    Ok(route)
+}
+
 /// A server of a group for streams: no protocol gives it a port.
 fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     let word = String::from_utf8_lossy(args.bytes(0));
@@ -168,16 +197,26 @@ fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done 
         let message = format!("no port in upstream \"{word}\"");
         return Err(args.error(0, message).help("write the port behind the address: ADDRESS:PORT"));
     }
-    server(upstream, args)
+    server(upstream, args)?;
+    let of_http = (1..args.len()).find(|index| {
+        let word = args.bytes(*index);
+        word == b"drain" || word.starts_with(b"route=")
+    });
+    of_http.map_or(Ok(()), |index| {
+        Err(args.error(index, "visitors are not told apart in \"stream\": there is no \"sticky\""))
+    })
 }
 
 fn unknown_parameter(args: &Arguments<'_>, index: usize) -> Diagnostic {
     let word = String::from_utf8_lossy(args.bytes(index));
     let name = word.split('=').next().unwrap_or_default();
-    if ["service", "route", "drain", "slow_start"].contains(&name) {
+    if ["service", "slow_start"].contains(&name) {
         return args.error(index, format!("\"{name}\" of \"server\" is {NOT_YET}"));
     }
-    args.invalid(index, "weight=, max_fails=, fail_timeout=, max_conns=, resolve, backup or down")
+    args.invalid(
+        index,
+        "weight=, max_fails=, fail_timeout=, max_conns=, route=, resolve, drain, backup or down",
+    )
 }
 
 /// `address[:port]` or `unix:PATH`; port 80 where none is written.

@@ -90,6 +90,7 @@ impl UpstreamConf {
             keepalive_timeout: 0,
             keepalive_time: 0,
             queue: None,
+            sticky: None,
             zone: false,
             settings: defaults(registry).within(),
             span,

@@ -13,7 +13,8 @@ fn step(trial: &mut Trial, status: u16, fields: &[(&str, &str)]) -> Step {
     let origin = trial.origin();
     let body: BoxBody = Box::pin(Full::new("a body"));
     let peer = Address::parse("127.0.0.1:1", None).expect("an address");
-    let response = OriginResponse { head: head(status, fields), body, upgraded: None, peer, trailers: None };
+    let response =
+        OriginResponse { head: head(status, fields), body, upgraded: None, peer, sid: None, trailers: None };
     respond(&mut trial.0, &origin, response)
 }
 

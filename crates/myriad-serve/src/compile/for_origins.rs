@@ -25,7 +25,7 @@ impl OriginCompiler for Compile<'_> {
             return Target::Group(Arc::clone(group));
         }
         let config = self.single(name, written);
-        Target::Group(self.add_group(config, None))
+        Target::Group(self.add_group(config, None, None))
     }
 
     fn named_upstream(&self, name: &str) -> Option<Arc<OriginGroup>> {

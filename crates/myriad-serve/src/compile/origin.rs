@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_conf::model::Balance;
+use myriad_conf::model::{Balance, Sticky};
 use myriad_conf::settings::{Buffers, OriginBufferingSettings, OriginSettings, Protocol, Settings};
 use myriad_conf::{Diagnostic, Text};
 use myriad_script::Template;
@@ -11,7 +11,10 @@ use myriad_upstream::{Address, Group, GroupConfig, KeepAlive, PeerConfig, Timeou
 use super::Compile;
 use super::fields::{hidden, lower};
 use myriad_cache::settings::{CacheRules, CacheSettings, CacheZone};
-use myriad_exchange::runtime::{AheadRules, AnswerRules, FetchRules, OriginGroup, OriginPlace, RequestRules};
+use myriad_exchange::runtime::{
+    AheadRules, AnswerRules, FetchRules, OriginGroup, OriginPlace, RequestRules, StickyCookiePlace,
+    StickyPlace,
+};
 use myriad_origin::group::HTTP_IDLE;
 use myriad_origin::protocols;
 
@@ -74,15 +77,39 @@ impl Compile<'_> {
             let resolver = self.resolver(&upstream.settings);
             let resolver = resolver.map(|place| (Arc::clone(&self.resolvers[place.index]), place.timeout_ms));
             let config = GroupConfig::of(upstream, HTTP_IDLE, resolver, &mut self.errors);
-            self.add_group(config, key);
+            let sticky = self.apart(|compile| upstream.sticky.as_ref().map(|sticky| compile.sticky(sticky)));
+            self.add_group(config, key, sticky);
         }
     }
 
-    pub(super) fn add_group(&mut self, config: GroupConfig, key: Option<Template>) -> Arc<OriginGroup> {
+    pub(super) fn add_group(
+        &mut self,
+        config: GroupConfig,
+        key: Option<Template>,
+        sticky: Option<StickyPlace>,
+    ) -> Arc<OriginGroup> {
         let name = config.name.clone();
-        let group = Arc::new(OriginGroup { group: Group::new(config, &self.around.kept.peers), key });
+        let group = Arc::new(OriginGroup { group: Group::new(config, &self.around.kept.peers), key, sticky });
         self.groups.insert(name, Arc::clone(&group));
         group
+    }
+
+    fn sticky(&mut self, sticky: &Sticky) -> StickyPlace {
+        let cookie = match sticky {
+            Sticky::Route(names) => {
+                return StickyPlace::Route(names.iter().map(|name| self.template(name)).collect());
+            }
+            Sticky::Cookie(cookie) => cookie,
+        };
+        let flags = [(cookie.http_only, "; httponly"), (cookie.secure, "; secure")];
+        StickyPlace::Cookie(Box::new(StickyCookiePlace {
+            name: cookie.name.as_str().into(),
+            expires: cookie.expires,
+            domain: cookie.domain.as_ref().map(|domain| self.template(domain)),
+            same_site: cookie.same_site.as_ref().map(|same_site| self.template(same_site)),
+            flags: flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag).collect::<String>().into(),
+            path: cookie.path.as_ref().map(|path| format!("; path={path}")).unwrap_or_default().into(),
+        }))
     }
 
     /// An address, or a name that resolves to some.
@@ -104,6 +131,7 @@ impl Compile<'_> {
             balance: Balance::default(),
             keepalive: KeepAlive { connections: 2, http: HTTP_IDLE, ..KeepAlive::default() },
             queue: None,
+            sticky: false,
             names: None,
         }
     }

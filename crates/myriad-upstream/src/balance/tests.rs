@@ -20,6 +20,7 @@ fn group(balance: Balance, peers: Vec<PeerConfig>) -> Group {
         balance,
         keepalive: KeepAlive::default(),
         queue: None,
+        sticky: false,
         names: None,
     };
     Group::new(config, &PeerStates::new())
@@ -184,6 +185,51 @@ fn a_request_tries_a_peer_once_though_the_list_changes() {
     group.roster.set(0, &ips(&[7, 2]));
     assert_eq!(next().map(|address| address.to_string()).as_deref(), Some("127.0.0.7:80"));
     assert_eq!(next(), None);
+}
+
+/// A group whose peers requests may ask for.
+fn sticky(peers: Vec<PeerConfig>) -> Group {
+    let single = GroupConfig::single(Address::Tcp(([127, 0, 0, 1], 1).into()));
+    Group::new(GroupConfig { peers, sticky: true, ..single }, &PeerStates::new())
+}
+
+fn asked(group: &Group, sid: &str) -> Option<usize> {
+    let asked = group.pick_asked(&mut Tried::default(), &Affinity::None, Some(sid.as_bytes()));
+    asked.peer().map(|pick| pick.chosen.index)
+}
+
+fn routed(port: u16, route: &str) -> PeerConfig {
+    PeerConfig { route: Some(route.to_owned()), ..peer(port) }
+}
+
+#[test]
+fn who_asks_for_a_peer_gets_it_and_takes_nobodys_turn() {
+    let group = sticky(vec![routed(1, "a"), routed(2, "b"), peer(3)]);
+    assert_eq!((0..4).map(|_| asked(&group, "b")).collect::<Vec<_>>(), [Some(1); 4]);
+    let sid = group.roster.peers().sids[2].to_string();
+    assert_eq!((sid.len(), asked(&group, &sid)), (32, Some(2)));
+    assert_eq!(picks(&group, 3), [0, 1, 2]);
+    assert_eq!(asked(&group, "nobody"), Some(0));
+    group.fail(1);
+    assert_ne!(asked(&group, "b"), Some(1), "it is failing");
+}
+
+#[test]
+fn a_drained_peer_serves_those_alone_who_ask_for_it() {
+    let group = sticky(vec![PeerConfig { drain: true, ..routed(1, "a") }, routed(2, "b")]);
+    assert_eq!(picks(&group, 3), [1, 1, 1]);
+    assert_eq!(asked(&group, "a"), Some(0));
+    let alone = sticky(vec![PeerConfig { drain: true, ..routed(1, "a") }]);
+    assert_eq!((asked(&alone, "a"), pick(&alone)), (Some(0), None));
+}
+
+#[test]
+fn a_backup_is_had_by_who_asks_for_it_once_the_others_are_gone() {
+    let backup = |port, route| PeerConfig { backup: true, ..routed(port, route) };
+    let group = sticky(vec![peer(1), backup(2, "x"), backup(3, "y")]);
+    assert_eq!(asked(&group, "y"), Some(0));
+    group.fail(0);
+    assert_eq!(asked(&group, "y"), Some(2));
 }
 
 #[test]

@@ -162,6 +162,7 @@ fn request(method: Method, protocol: Protocol) -> OriginRequest {
         retry: NextUpstream { error: true, timeout: true, ..NextUpstream::OFF },
         max_head: 8192,
         affinity: Affinity::None,
+        sid: None,
         queues: true,
         observer: None,
         bind: None,

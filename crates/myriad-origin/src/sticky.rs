@@ -1,0 +1,116 @@
+//! Visitors who come back to the same origin of a group (`sticky`).
+//!
+//! The cookie that says which one is the visitor's own: it is added to an answer on its way out, behind the store, so that no page is
+//! stored with it, and none that was stored goes out with it.
+
+use bytes::Bytes;
+use myriad_conf::model::StickyExpiry;
+use myriad_http::{Known, uri};
+use myriad_script::Template;
+use myriad_upstream::{Attempts, OriginResponse};
+
+use myriad_exchange::exchange::{Answer, Exchange};
+use myriad_exchange::runtime::{OriginGroup, StickyCookiePlace, StickyPlace};
+
+/// Longest name of an origin that a visitor may say.
+const LONGEST: usize = 256;
+
+/// The origin that a visitor asks for; none where nothing is said.
+pub(crate) fn wanted(exchange: &mut Exchange, group: &OriginGroup) -> Option<Bytes> {
+    let said = match group.sticky.as_ref()? {
+        StickyPlace::Cookie(cookie) => {
+            let mut sent = exchange.request.received.head.fields().known_all(Known::Cookie);
+            sent.find_map(|header| uri::cookie(header, cookie.name.as_bytes())).map(Bytes::copy_from_slice)
+        }
+        StickyPlace::Route(templates) => {
+            templates.iter().find_map(|template| text(exchange, template)).map(Bytes::from)
+        }
+    };
+    said.filter(|said| !said.is_empty() && said.len() <= LONGEST)
+}
+
+/// What a template comes to, where that is not empty.
+fn text(exchange: &mut Exchange, template: &Template) -> Option<Vec<u8>> {
+    let Exchange { request, frame } = exchange;
+    let mut text = Vec::new();
+    template.eval(request, frame, &mut text).ok()?;
+    (!text.is_empty()).then_some(text)
+}
+
+/// Notes the cookie that tells the visitor which origin has answered.
+pub(crate) fn note(
+    exchange: &mut Exchange,
+    group: &OriginGroup,
+    attempts: &Attempts,
+    response: &OriginResponse,
+) {
+    let (Some(StickyPlace::Cookie(cookie)), Some(sid)) = (&group.sticky, &response.sid) else { return };
+    let now_s = myriad_net::clock::now_ms() / 1000;
+    let value = value(exchange, cookie, sid, now_s);
+    attempts.set_cookie(value);
+}
+
+/// Adds that cookie to the answer for the visitor whose request was answered so.
+pub fn append(exchange: &Exchange, answer: &mut Answer) {
+    let Some(facts) = &exchange.request.origin else { return };
+    let attempts = facts.attempts.get();
+    if let Some(value) = attempts.last().and_then(|attempt| attempt.set_cookie.as_deref()) {
+        answer.field(b"Set-Cookie", value);
+    }
+}
+
+/// The value of `Set-Cookie`, its attributes in nginx's order.
+fn value(exchange: &mut Exchange, cookie: &StickyCookiePlace, sid: &str, now_s: u64) -> Vec<u8> {
+    let mut out = format!("{}={sid}", cookie.name).into_bytes();
+    match cookie.expires {
+        None => {}
+        Some(StickyExpiry::Max) => {
+            out.extend_from_slice(b"; expires=Thu, 31-Dec-37 23:55:55 GMT; max-age=315360000");
+        }
+        Some(StickyExpiry::Seconds(seconds)) => {
+            let date = cookie_date(now_s.saturating_add(seconds));
+            out.extend_from_slice(format!("; expires={date}; max-age={seconds}").as_bytes());
+        }
+    }
+    let domain = cookie.domain.as_ref().and_then(|domain| text(exchange, domain));
+    // A domain may come from the visitor: nothing of it may end the attribute, or the line.
+    if let Some(domain) = domain.filter(|domain| domain.iter().copied().all(is_of_domain)) {
+        out.extend_from_slice(b"; domain=");
+        out.extend_from_slice(&domain);
+    }
+    out.extend_from_slice(cookie.flags.as_bytes());
+    if let Some(said) = cookie.same_site.as_ref().and_then(|same_site| text(exchange, same_site)) {
+        let known = ["strict", "lax", "none"];
+        let known = known.into_iter().find(|known| said.eq_ignore_ascii_case(known.as_bytes()));
+        out.extend_from_slice(b"; samesite=");
+        out.extend_from_slice(known.unwrap_or("strict").as_bytes());
+    }
+    out.extend_from_slice(cookie.path.as_bytes());
+    out
+}
+
+fn is_of_domain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte)
+}
+
+/// A date as nginx writes it in cookies: `Thu, 31-Dec-37 23:55:55 GMT`, from 2038 on with all digits of the year.
+fn cookie_date(seconds: u64) -> String {
+    let http = myriad_calendar::format_http_date(seconds);
+    let http = String::from_utf8_lossy(&http);
+    let words: Vec<&str> = http.split(' ').collect();
+    let [weekday, day, month, year, time, zone] = words[..] else { return http.into_owned() };
+    let year = if year < "2038" { &year[2..] } else { year };
+    format!("{weekday} {day}-{month}-{year} {time} {zone}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cookie_date;
+
+    #[test]
+    fn dates_of_cookies_are_written_as_by_nginx() {
+        assert_eq!(cookie_date(2_145_916_555), "Thu, 31-Dec-37 23:55:55 GMT");
+        assert_eq!(cookie_date(1_361_955_004), "Wed, 27-Feb-13 08:50:04 GMT");
+        assert_eq!(cookie_date(4_102_444_800), "Fri, 01-Jan-2100 00:00:00 GMT");
+    }
+}
