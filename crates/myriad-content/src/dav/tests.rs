@@ -109,7 +109,8 @@ fn file_and_folder_are_copied_and_moved() {
     let text = |path: &str| std::fs::read_to_string(folder.0.join("html").join(path)).ok();
     assert_eq!(copy(&site, "COPY /f", "/g%20h"), 204);
     assert_eq!(text("g h").as_deref(), Some("file"));
-    assert_eq!(copy(&site, "COPY /a/", "http://localhost/copy/"), 201);
+    let by_url = [("Host", "localhost"), ("Destination", "http://localhost/copy/")];
+    assert_eq!(status(&site, "COPY /a/", &by_url), 201);
     assert_eq!(text("copy/b/c").as_deref(), Some("deep"));
     assert!(!folder.0.join("html/copy/link").exists(), "links are not copied");
     let shallow = [("Destination", "/shallow/"), ("Depth", "0")];
