@@ -38,7 +38,7 @@ def main():
     stand = Counting(site, bench.OUT / "instructions", "0,1", options.before)
     lines, missed = [], 0
     try:
-        for row in (row for row in ROWS if row.kind in KINDS and not row.close and row.workers == 1):
+        for row in (row for row in ROWS if is_counted(row)):
             if options.rows and row.name not in options.rows:
                 continue
             asked = [name for name in names if row.kind != "h2" or "bare" not in name]  # the bare configuration has no TLS
@@ -56,9 +56,13 @@ def main():
         sys.exit(f"{missed} figures above {UNCHANGED} x what they were")
 
 
+def is_counted(row):
+    return row.kind in KINDS and not row.close and row.workers == 1 and NAMES[0] in row.servers
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = [row.name for row in ROWS if row.kind in KINDS and not row.close and row.workers == 1]
+    names = [row.name for row in ROWS if is_counted(row)]
     parser.add_argument("--rows", type=lambda text: text.split(","), default=[], help=",".join(names))
     parser.add_argument("--before", type=pathlib.Path, help="a checkout of an earlier commit, with target/release/myriad in it")
     return parser.parse_args()

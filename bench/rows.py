@@ -66,6 +66,8 @@ ROWS = [
         targets=(("myriad-bare", "ratio", "floor", 1.20),)),
     Row("css-304", "Static CSS, repeat visitor (304)", path=CSS, fields=(GZIP,), codings=("gzip",), cached=False,
         kind="revalidate", targets=(("myriad", "ratio", "nginx-recipe", 1.0),)),
+    Row("more-headers", "Home page, gzip, twenty more_set_headers", fields=(GZIP,), codings=("gzip",),
+        servers=("myriad-bare", "myriad-headers"), rounds=11, targets=(("myriad-headers", "beyond", "myriad-bare", 0.05),)),
     Row("home-close", "Home page, gzip, no keep-alive", fields=(GZIP, ("Connection", "close")), codings=("gzip",), close=True,
         targets=(("myriad", "ratio", "nginx-best", 1.0), ("myriad", "ratio", "nginx-recipe", 1.0))),
     Row("miss", "Miss: a visitor who is logged in, small page through php-fpm", path="/small.php", floor=False, cached=False,
@@ -124,6 +126,15 @@ def judge_ratio(mine, results, row, target):
     return f"{subject} at most {asked} × {other}", f"{ratio:.2f}" if ratio >= 0.1 else f"1/{1 / ratio:.0f}", ratio <= limit
 
 
+def judge_beyond(mine, results, row, target):
+    subject, _, other, limit = target
+    theirs, floor = results[row.name].get(other), results[row.name].get("floor")
+    if not theirs or not floor:
+        return None
+    beyond = (mine["cpu_us"] - theirs["cpu_us"]) / floor["cpu_us"]
+    return f"{subject} at most {limit} of the floor beyond {other}", f"{beyond:.3f}", beyond <= limit
+
+
 def judge_before(mine, results, row, target):
     subject, _, earlier, figure = target
     theirs = results[row.name].get(earlier)
@@ -167,5 +178,5 @@ def judge_idle(mine, results, row, target):
             mine["kilobytes_each"] <= kilobytes and not mine["dead"] and ratio <= limit)
 
 
-JUDGES = {"ratio": judge_ratio, "before": judge_before, "wins": judge_wins, "against-one": judge_against_one, "crowd": judge_crowd,
+JUDGES = {"ratio": judge_ratio, "beyond": judge_beyond, "before": judge_before, "wins": judge_wins, "against-one": judge_against_one, "crowd": judge_crowd,
           "idle": judge_idle, "idle-tls": tls.judge_idle}

@@ -187,9 +187,9 @@ class Stand:
         path = self.configuration(server, template)
         server.spawn([program("nginx"), "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
 
-    def myriad_bare(self, server, tree=None):
+    def myriad_bare(self, server, tree=None, more=""):
         binary = myriad_binary(tree)
-        path = self.configuration(server, "bare.conf")
+        path = self.configuration(server, "bare.conf", more=more)
         server.spawn([binary, "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
 
     def myriad_preset(self, server, tree=None):
@@ -299,9 +299,12 @@ def myriad_binary(tree=None):
     return binary
 
 
+MORE_HEADERS = " ".join(f'more_set_headers "X-More-{number}: {number} of twenty";' for number in range(1, 21))
+
 STARTERS = {
     "myriad": Stand.myriad_preset,
     "myriad-bare": Stand.myriad_bare,
+    "myriad-headers": lambda stand, server: stand.myriad_bare(server, more=MORE_HEADERS),
     "myriad-before": lambda stand, server: stand.myriad_preset(server, stand.before),
     "myriad-bare-before": lambda stand, server: stand.myriad_bare(server, stand.before),
     "nginx-recipe": Stand.nginx_tls,

@@ -81,8 +81,10 @@ impl Lazy {
                 read.all(|part| part.reads_within(allowed, depth))
             }
             Lazy::SplitClients { source, .. } => source.reads_within(allowed, depth),
-            // What the table itself follows from is not known here.
-            Lazy::Table { .. } => false,
+            // A table that is asked nothing follows from what is not known here.
+            Lazy::Table { sources, .. } => {
+                !sources.is_empty() && sources.iter().all(|source| source.reads_within(allowed, depth))
+            }
         }
     }
 

@@ -238,7 +238,8 @@ fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let settings = settings.feature_mut::<StreamSettings>();
     only(settings, args)?;
     let target = args.text(0)?;
-    if target.bytes().windows(3).any(|window| window == b"://") {
+    // As nginx, which looks at what variables come to when it is asked.
+    if !target.has_variables() && target.bytes().windows(3).any(|window| window == b"://") {
         let message = format!("\"{}\" is an URL: a stream is passed on to an address", target.lossy());
         return Err(args.error(0, message).help("write ADDRESS:PORT, unix:PATH or the name of an upstream"));
     }

@@ -72,7 +72,8 @@ fn unkeyed<'s>(settings: &Settings, origin: &'s OriginSettings) -> Option<&'s Te
     };
     let is_said = |name: &str| {
         let is_field = name.starts_with("http_") && name != "http_host" || name.starts_with("cookie_");
-        (is_field || name == "proxy_add_x_forwarded_for") && !is_keyed(name)
+        let of_client = name == "proxy_add_x_forwarded_for" || name.starts_with("geoip_");
+        (is_field || of_client) && !is_keyed(name)
     };
     let values = origin.request.parameters.iter().map(|param| &param.value);
     values.into_iter().find(|value| {

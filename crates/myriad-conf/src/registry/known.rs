@@ -37,8 +37,6 @@ const NO_FAIR: &str = "use least_conn";
 const NO_SUBS: &str = "use sub_filter";
 const NO_PAGESPEED: &str = "it does not rewrite pages: what makes them can make them small, and gzip, brotli and the cache do the rest";
 const NO_RTMP: &str = "it is no server of streams: run one beside it, pass its port on in a stream block, and serve what it writes as files";
-const NO_PLAYER: &str =
-    "players ask for ranges of files today, and these it answers without a directive: leave it out";
 const NO_IMAGES: &str = "it does not change images: pass these requests with proxy_pass to a program that does, and cache its answers";
 const NO_MAIL: &str =
     "it does not speak protocols of mail: pass their ports on in a stream block to a server that does";
@@ -53,7 +51,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("addition", NO_MODULE, "add_before_body add_after_body addition_types"),
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
     ("degradation", NO_MODULE, "degradation degrade"),
-    ("flv", NO_PLAYER, "flv"),
     (
         "grpc",
         NO_MODULE,
@@ -79,7 +76,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
          memcached_next_upstream_tries memcached_next_upstream_timeout memcached_gzip_flag",
     ),
     ("mirror", NOT_YET, "mirror mirror_request_body"),
-    ("mp4", NO_PLAYER, "mp4 mp4_buffer_size mp4_max_buffer_size mp4_start_key_frame"),
     ("random_index", NO_MODULE, "random_index"),
     ("secure_link", NO_MODULE, "secure_link secure_link_md5 secure_link_secret"),
     ("ssl", NO_ECH, "ssl_ech_file"),

@@ -329,7 +329,7 @@ fn command(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn session_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let mut cache = SessionCache::Off;
+    let mut cache = if args.first { SessionCache::Off } else { settings.tls.session_cache.clone() };
     for index in 0..args.len() {
         let word = String::from_utf8_lossy(args.bytes(index)).into_owned();
         let parts: Vec<&str> = word.split(':').collect();

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     diagnostic::Diagnostic,
-    model::{HttpConf, ServerConf},
+    model::{HttpConf, ListenAddress, ListenConf, ServerConf},
     parsed::Node,
     registry::{Block, Contexts, Set},
     settings::Settings,
@@ -76,7 +76,8 @@ impl Builder<'_> {
         }
         let of_http = || http.into_iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
         for listen in stream.servers.iter().flat_map(|server| &server.listens) {
-            let same = of_http().find(|other| Endpoint::of(other) == Endpoint::of(listen));
+            let same = of_http()
+                .find(|other| Endpoint::of(other) == Endpoint::of(listen) || share_socket(other, listen));
             if let Some(same) = same {
                 let message = format!("{} is listened on by http and by stream", Endpoint::of(listen).show());
                 self.findings
@@ -95,4 +96,17 @@ impl Builder<'_> {
             }
         }
     }
+}
+
+/// Whether two addresses come to one socket: of one port and family, where one is for every address of the machine. Nobody could
+/// tell whose a connection is.
+fn share_socket(one: &ListenConf, other: &ListenConf) -> bool {
+    let (ListenAddress::Ip(here), ListenAddress::Ip(there)) = (&one.address, &other.address) else {
+        return false;
+    };
+    let by_datagrams = |listen: &ListenConf| listen.quic || listen.udp;
+    by_datagrams(one) == by_datagrams(other)
+        && here.port() == there.port()
+        && here.is_ipv4() == there.is_ipv4()
+        && (here.ip().is_unspecified() || there.ip().is_unspecified())
 }

@@ -1,6 +1,6 @@
 //! The directives.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, between};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, between, exactly};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text, set};
 
@@ -10,7 +10,22 @@ use super::settings::{
 
 const HSL: Contexts = Contexts::HSL;
 
+/// How films are sent where nginx would cut them.
+const WHOLE: &str = "whole films and ranges of them are sent, with a warning: `start` and `end` in the arguments, which players asked \
+                     for before they asked for ranges, are not obeyed";
+
+const WARNED: Set = Set::Settings(|_, args| {
+    warn_of_whole(args);
+    Ok(())
+});
+
 pub(super) static ROWS: &[Directive] = &[
+    Directive::new("flv", Contexts::LOCATION, exactly(0), WARNED, "Cuts films by `start`.").later(WHOLE),
+    Directive::new("mp4", Contexts::LOCATION, exactly(0), WARNED, "Cuts films by `start` and `end`.")
+        .later(WHOLE),
+    Directive::new("mp4_buffer_size", HSL, ONE, Set::Nothing, "How much of a film's index is read at once.").later(WHOLE),
+    Directive::new("mp4_max_buffer_size", HSL, ONE, Set::Nothing, "The longest index of a film.").later(WHOLE),
+    Directive::new("mp4_start_key_frame", HSL, FLAG, Set::Nothing, "Whether a cut begins with a key frame.").later(WHOLE),
     Directive::new(
         "open_file_cache",
         HSL,
@@ -132,6 +147,13 @@ fn open_file_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     }
     settings.feature_mut::<OpenFileSettings>().cache = Some(Some(cache));
     Ok(())
+}
+
+fn warn_of_whole(args: &mut Arguments<'_>) {
+    let name = &args.directive.name;
+    let message = format!("\"{name}\" sends whole films, and ranges of them: \"start=\" is not obeyed");
+    let warning = Diagnostic::warning(args.node.span, message);
+    args.warnings.push(warning.help("players of today ask for ranges: leave it out"));
 }
 
 fn static_mode(args: &Arguments<'_>) -> Result<StaticMode, Diagnostic> {

@@ -119,7 +119,8 @@ pub(super) static ROWS: &[Directive] = &[
         at_least(1),
         Set::Settings(buckets),
         "The bounds of histograms of times, in seconds.",
-    ),
+    )
+    .differs("what `http` says holds for all servers and locations"),
     Directive::new(
         "vhost_traffic_status_bypass_stats",
         HSL,

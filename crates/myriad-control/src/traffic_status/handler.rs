@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use myriad_http::Method;
+use myriad_http::{Known, Method};
 use myriad_net::ResponseBody;
 
 use super::report::Report;
@@ -36,6 +36,15 @@ impl Handler for Display {
         let Some(shown) = request.place().features.get::<Shown>() else { return Step::Error(501) };
         let report = Report::of(request, shown);
         if request.route.uri.ends_with(b"/control") {
+            if request
+                .received
+                .head
+                .known(Known::SecFetchSite)
+                .is_some_and(|site| site != b"same-origin" && site != b"none")
+            {
+                // A page of another site has the browser of somebody who may come here ask.
+                return Step::Error(403);
+            }
             let text = control::answer(&report, &request.route.args);
             return page(text.into_bytes(), &b"application/json"[..]);
         }

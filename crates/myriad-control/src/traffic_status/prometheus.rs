@@ -104,6 +104,8 @@ pub(super) fn text(report: &Report<'_>) -> String {
     main(&mut page, report);
     let servers: Vec<Counted<'_>> = report
         .of_kind(TrafficKind::Server)
+        // A host that a visitor has called as the sum is called counts there alone: no series stands twice.
+        .filter(|(key, _)| key.name() != report.shown.sum_key.as_bytes())
         .map(|(key, sums)| Counted { labels: format!("host=\"{}\"", escaped(&lossy(key.name()))), sums })
         .collect();
     let total = report.total();

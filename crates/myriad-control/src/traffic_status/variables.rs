@@ -14,7 +14,7 @@ const MODULE: &str = "vhost_traffic_status";
 /// A row that shows one figure.
 macro_rules! figure {
     ($name:literal, $figure:expr) => {
-        Row::new(MODULE, $name, &[Moment], Made(|request, out| shown(request, out, $figure)))
+        Row::new(MODULE, $name, &[Moment], Made(|request, out| shown(request, out, $figure))).yielding()
     };
 }
 

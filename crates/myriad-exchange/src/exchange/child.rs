@@ -95,7 +95,9 @@ impl Exchange {
             uri: uri.to_vec(),
             args: args.to_vec(),
             host: parent.route.host.clone(),
-            ..Scratch::default()
+            key: Vec::new(),
+            read: Vec::new(),
+            frame: None,
         };
         let mut request =
             Request::new(&parent.site, &parent.received.connection, RequestBody::empty(), scratch);

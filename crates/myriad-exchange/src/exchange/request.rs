@@ -175,7 +175,7 @@ impl Exchange {
     ) -> Box<Self> {
         let mut scratch = scratch::take();
         std::mem::swap(&mut *scratch.head, head);
-        let frame = std::mem::take(&mut scratch.frame);
+        let frame = scratch.frame.take().unwrap_or_default();
         Box::new(Self { frame, request: Request::new(site, connection, body, scratch) })
     }
 
@@ -189,6 +189,6 @@ impl Exchange {
         let Request { received, route, shortcut, cache, .. } = self.request;
         let Route { uri, args, host, .. } = route;
         let (head, key, read) = (received.head, cache.key, shortcut.read);
-        scratch::give(scratch::Scratch { head, uri, args, host, key, read, frame: self.frame });
+        scratch::give(scratch::Scratch { head, uri, args, host, key, read, frame: Some(self.frame) });
     }
 }

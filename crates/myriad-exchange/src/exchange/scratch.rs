@@ -23,8 +23,8 @@ pub struct Scratch {
     pub key: Vec<u8>,
     /// For what the rules read of the request.
     pub read: Vec<u8>,
-    /// For scripts.
-    pub frame: Box<Frame>,
+    /// For scripts; none where a new one will do, or an exchange has it.
+    pub frame: Option<Box<Frame>>,
 }
 
 thread_local! {
@@ -39,7 +39,9 @@ pub fn take() -> Scratch {
 
 /// Gives a scratch back.
 pub fn give(mut scratch: Scratch) {
-    scratch.frame.reset();
+    if let Some(frame) = &mut scratch.frame {
+        frame.reset();
+    }
     let Scratch { uri, args, host, key, read, .. } = &mut scratch;
     for buffer in [uri, args, host, key, read] {
         clear(buffer);

@@ -12,16 +12,16 @@ use myriad_exchange::runtime::Value::Made;
 /// A row that shows a part of what a database says of an address.
 macro_rules! row {
     ($name:literal, $find:ident, $part:expr) => {
-        Row::new("geoip", $name, &[Connection], Made(|request, out| $find(request, out, $part)))
+        Row::new("geoip", $name, &[Connection], Made(|request, out| $find(request, out, $part))).yielding()
     };
 }
 
-/// What the databases say of the client.
+/// What the databases say of the client. Where none is named, nginx leaves the names to configurations, which fill them by maps.
 pub(super) const VARIABLES: &[Row] = &[
     row!("geoip_country_code", country, |country| country.code),
     row!("geoip_country_code3", country, |country| country.code3),
     row!("geoip_country_name", country, |country| country.name),
-    Row::new("geoip", "geoip_org", &[Connection], Made(organisation)),
+    Row::new("geoip", "geoip_org", &[Connection], Made(organisation)).yielding(),
     row!("geoip_city_continent_code", city, |city, out| put(out, city.country.continent.as_bytes())),
     row!("geoip_city_country_code", city, |city, out| put(out, city.country.code.as_bytes())),
     row!("geoip_city_country_code3", city, |city, out| put(out, city.country.code3.as_bytes())),

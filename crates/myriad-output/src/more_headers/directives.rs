@@ -41,7 +41,7 @@ fn clear(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 
 fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Done {
     let mut edit = Edit::default();
-    let mut adds = false;
+    let (mut adds, mut lengths) = (false, false);
     let mut index = 0;
     while index < args.len() {
         match args.bytes(index) {
@@ -56,6 +56,10 @@ fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Done
                     .extend(args.list_of_option(index, "-t 'text/html text/css'")?.into_iter().map(lower));
             }
             b"-a" if !clears => adds = true,
+            word if is_length(word) => {
+                args.warn(index, "\"Content-Length\" follows from the body, and is left as it is".to_owned());
+                lengths = true;
+            }
             _ => {
                 let (name, value) = args.field(index)?;
                 let change = match value.filter(|_| !clears) {
@@ -68,11 +72,20 @@ fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Done
         }
         index += 1;
     }
+    if edit.fields.is_empty() && lengths {
+        return Ok(());
+    }
     if edit.fields.is_empty() {
         return Err(args.error(0, format!("no field is named in \"{}\"", args.directive.name)));
     }
     settings.feature_mut::<MoreHeadersSettings>().edits.push(edit);
     Ok(())
+}
+
+/// Whether a word names the field that recipes for answers without a body set to 0.
+fn is_length(word: &[u8]) -> bool {
+    let name = word.split(|byte| *byte == b':').next().unwrap_or_default();
+    name.trim_ascii().eq_ignore_ascii_case(b"content-length")
 }
 
 fn statuses(edit: &mut Edit, args: &Arguments<'_>, index: usize) -> Done {
