@@ -129,3 +129,38 @@ fn datagrams_of_a_client_are_a_session_until_its_answers_are_there() {
     assert_ne!(second, third, "the third begins another");
     wait_for("the first session's line", || server.read("stream.log").contains("UDP 200 10\n"));
 }
+
+/// A database in MaxMind's format (version 2.0) in which every address of IPv4 is in one country.
+fn database_of_one_country() -> Vec<u8> {
+    let text = |text: &str| [&[0x40 | text.len() as u8][..], text.as_bytes()].concat();
+    let small = |name: &str, value: u8| [text(name), vec![0xa1, value]].concat();
+    // A tree of one node, both branches of which lead to the first value; then 16 bytes of nothing.
+    let tree = [&[0, 0, 17, 0, 0, 17][..], &[0; 16]].concat();
+    let value = [vec![0xe1], text("country"), vec![0xe1], text("iso_code"), text("AT")].concat();
+    let facts = [
+        vec![0xe9],
+        [text("node_count"), vec![0xc1, 1]].concat(),
+        small("record_size", 24),
+        small("ip_version", 4),
+        small("binary_format_major_version", 2),
+        small("binary_format_minor_version", 0),
+        [text("build_epoch"), vec![0x01, 0x02, 1]].concat(),
+        [text("database_type"), text("Test")].concat(),
+        [text("languages"), vec![0x00, 0x04]].concat(),
+        [text("description"), vec![0xe0]].concat(),
+    ];
+    [tree, value, b"\xab\xcd\xefMaxMind.com".to_vec(), facts.concat()].concat()
+}
+
+#[test]
+fn country_of_a_client_is_known_to_streams() {
+    let place = Place::new();
+    place.write("country.mmdb", database_of_one_country());
+    let stream = "geoip2 @DIR@/country.mmdb { $country default=none country iso_code; }
+                  map $country $verdict { AT welcome; default away; }
+                  server { listen 127.0.0.1:@PORT@; return \"$country $verdict\"; }";
+    let server = Server::start_with(place, &format!("stream {{ {stream} }}"), "");
+    let mut back = String::new();
+    connect(&server).read_to_string(&mut back).expect("read");
+    assert_eq!(back, "AT welcome");
+}

@@ -96,11 +96,11 @@ impl Feature {
 
 /// What a feature opens its tables with.
 pub struct TableMaking<'a> {
-    /// The configuration.
+    /// The block: `http` or `stream`.
     pub http: &'a HttpConf,
     /// Folder of the main configuration file, where relative paths begin.
     pub folder: &'a Path,
-    /// Where a table tells of trouble while it is used: the error log of `http`.
+    /// Where a table tells of trouble while it is used: the error log of the block.
     pub log: ErrorLog,
     /// Errors, by which the configuration is refused. The variables are defined all the same, so that these errors are all.
     pub errors: Vec<Diagnostic>,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use myriad_conf::model::{HttpConf, ServerConf, ServerName, UpstreamConf};
 use myriad_conf::settings::{self, Settings};
 use myriad_conf::{Diagnostic, Model, Span, Text};
+use myriad_exchange::feature::{TableMaking, TableVariable};
 use myriad_exchange::runtime::{Listener, ServerId, ServerTls};
 use myriad_gate::access::AccessSettings;
 use myriad_log::{AccessLog, BufferRules, ErrorLog, Format, LogTarget, Logs};
@@ -39,6 +40,9 @@ impl Kept {
 /// added to the list.
 pub type MakeResolver = fn(&Settings, &mut Vec<Diagnostic>) -> Option<(ResolverConfig, u64)>;
 
+/// Opens the tables of features.
+pub type MakeTables = fn(&mut TableMaking<'_>) -> Vec<TableVariable>;
+
 /// What a block is compiled with.
 pub struct Surroundings<'a> {
     /// What relative paths start from.
@@ -55,6 +59,10 @@ pub struct Surroundings<'a> {
     pub tls: &'a mut myriad_tls::Kept,
     /// Resolvers.
     pub resolver: MakeResolver,
+    /// Folder of the main configuration file.
+    pub folder: &'a Path,
+    /// Tables that compute variables.
+    pub tables: MakeTables,
 }
 
 /// Compiles the `stream` block of a model.
@@ -74,8 +82,9 @@ pub fn compile(model: &Model, around: Surroundings<'_>) -> Result<Option<StreamR
         resolvers: Vec::new(),
         zones: limits::Zones::default(),
     };
-    compile.declare();
-    compile.define();
+    let tables = compile.tables();
+    compile.declare(&tables);
+    compile.define(tables);
     compile.zones();
     for upstream in &stream.upstreams {
         compile.upstream(upstream);
@@ -98,8 +107,17 @@ struct Compile<'a> {
 }
 
 impl Compile<'_> {
+    fn tables(&mut self) -> Vec<TableVariable> {
+        let log = self.error_log(&self.stream.settings.log.error);
+        let mut making =
+            TableMaking { http: self.stream, folder: self.around.folder, log, errors: Vec::new() };
+        let tables = (self.around.tables)(&mut making);
+        self.errors.append(&mut making.errors);
+        tables
+    }
+
     /// Declares every name that the block makes, so that order does not matter.
-    fn declare(&mut self) {
+    fn declare(&mut self, tables: &[TableVariable]) {
         let stream = self.stream;
         for map in &stream.maps {
             let (lines, spans) = map.lines();
@@ -107,7 +125,8 @@ impl Compile<'_> {
             self.report(map.span, &spans, declared);
         }
         let lazies = stream.geos.iter().map(|geo| &geo.variable);
-        for variable in lazies.chain(stream.split_clients.iter().map(|split| &split.variable)) {
+        let lazies = lazies.chain(stream.split_clients.iter().map(|split| &split.variable));
+        for variable in lazies.chain(tables.iter().map(|table| &table.variable)) {
             if let Err(error) = self.scripts.declare_lazy(&variable.lossy()) {
                 self.fail(variable.span, error);
             }
@@ -129,7 +148,7 @@ impl Compile<'_> {
     }
 
     /// Compiles the blocks of variables and the formats of logs.
-    fn define(&mut self) {
+    fn define(&mut self, tables: Vec<TableVariable>) {
         let stream = self.stream;
         for map in &stream.maps {
             let (lines, spans) = map.lines();
@@ -146,6 +165,14 @@ impl Compile<'_> {
             let defined = self.scripts.define_split_clients(&name, &source, &split.lines());
             let spans: Vec<Span> = split.shares.iter().map(|share| share.value.span).collect();
             self.report(split.span, &spans, defined);
+        }
+        for TableVariable { variable, sources, table, .. } in tables {
+            // Nothing of a session is remembered for another: it does not matter whether the table changes.
+            let texts: Vec<_> = sources.iter().map(Text::lossy).collect();
+            let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+            let defined = self.scripts.define_table(&variable.lossy(), &texts, &[], table);
+            let spans: Vec<Span> = sources.iter().map(|source| source.span).collect();
+            self.report(variable.span, &spans, defined);
         }
         for format in &stream.log_formats {
             let template = self.template(&format.format);

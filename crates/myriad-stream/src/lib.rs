@@ -42,7 +42,7 @@ mod target;
 mod udp;
 mod variables;
 
-pub use compile::{Kept, MakeResolver, Surroundings, compile};
+pub use compile::{Kept, MakeResolver, MakeTables, Surroundings, compile};
 pub use runtime::{StreamRuntime, Streams};
 pub use udp::sessions;
 

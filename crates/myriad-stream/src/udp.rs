@@ -36,12 +36,17 @@ use crate::target;
 
 /// Datagrams of one client that wait to be passed on; what comes beyond them is lost.
 const MOST_WAITING: usize = 64;
+/// Bytes of datagrams that wait to be passed on, in all sessions of a worker; what comes beyond them is lost, so that senders whom
+/// nobody answers cannot fill the memory.
+const MOST_WAITING_BYTES: usize = 16 << 20;
 /// The longest datagram, bytes.
 const LONGEST: usize = 65_536;
 
 thread_local! {
     /// Sessions of this worker.
     static SESSIONS: Cell<usize> = const { Cell::new(0) };
+    /// Bytes of datagrams that wait.
+    static WAITING: Cell<usize> = const { Cell::new(0) };
     /// What a datagram is read into before its length is known.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
@@ -67,6 +72,27 @@ impl Drop for Counted {
     }
 }
 
+/// A datagram of a client that waits to be passed on, counted until this is dropped.
+struct Waiting(Bytes);
+
+impl Waiting {
+    /// None where too much waits already.
+    fn new(bytes: &[u8]) -> Option<Self> {
+        let waiting = WAITING.get() + bytes.len();
+        if waiting > MOST_WAITING_BYTES {
+            return None;
+        }
+        WAITING.set(waiting);
+        Some(Self(Bytes::copy_from_slice(bytes)))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        WAITING.set(WAITING.get() - self.0.len());
+    }
+}
+
 /// The two ends of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Ends {
@@ -75,7 +101,7 @@ struct Ends {
 }
 
 /// The sessions of a socket that take what their clients send.
-type Open = Rc<RefCell<HashMap<Ends, mpsc::Sender<Bytes>>>>;
+type Open = Rc<RefCell<HashMap<Ends, mpsc::Sender<Waiting>>>>;
 
 /// A socket as its sessions have it.
 #[derive(Clone)]
@@ -105,7 +131,9 @@ impl Door {
         loop {
             let take = |arrival: myriad_net::Arrival<'_>| {
                 let ends = Ends { client: arrival.from, local: arrival.to };
-                self.take(ends, Bytes::copy_from_slice(arrival.bytes));
+                if let Some(datagram) = Waiting::new(arrival.bytes) {
+                    self.take(ends, datagram);
+                }
             };
             if self.socket.receive(&mut buffer, take).await.is_err() {
                 // An error of an earlier datagram that was sent: the socket goes on.
@@ -115,23 +143,23 @@ impl Door {
     }
 
     /// Gives a datagram to its session, or begins one.
-    fn take(&self, ends: Ends, bytes: Bytes) {
+    fn take(&self, ends: Ends, datagram: Waiting) {
         let known = self.open.borrow().get(&ends).cloned();
-        let Some(session) = known else { return self.begin(ends, bytes) };
+        let Some(session) = known else { return self.begin(ends, datagram) };
         // One that takes no more has ended just now.
-        if let Err(mpsc::error::TrySendError::Closed(bytes)) = session.try_send(bytes) {
-            self.begin(ends, bytes);
+        if let Err(mpsc::error::TrySendError::Closed(datagram)) = session.try_send(datagram) {
+            self.begin(ends, datagram);
         }
     }
 
-    fn begin(&self, ends: Ends, bytes: Bytes) {
+    fn begin(&self, ends: Ends, datagram: Waiting) {
         let listener = self.streams.runtime.listeners.get(&self.number);
         let Some(hosts) = listener.and_then(|listener| listener.hosts_at(|| Some(ends.local))) else {
             return;
         };
         let Some(seat) = self.streams.worker.seats.take() else { return };
         let (sender, mut datagrams) = mpsc::channel(MOST_WAITING);
-        let _ = sender.try_send(bytes);
+        let _ = sender.try_send(datagram);
         self.open.borrow_mut().insert(ends, sender.clone());
         let (door, default) = (self.clone(), hosts.default);
         tokio::task::spawn_local(async move {
@@ -142,14 +170,14 @@ impl Door {
     }
 
     /// Takes a session off those that take datagrams: the client's next one begins another.
-    fn forget(&self, ends: Ends, sender: &mpsc::Sender<Bytes>) {
+    fn forget(&self, ends: Ends, sender: &mpsc::Sender<Waiting>) {
         let mut open = self.open.borrow_mut();
         if open.get(&ends).is_some_and(|known| known.same_channel(sender)) {
             open.remove(&ends);
         }
     }
 
-    async fn session(&self, ends: Ends, default: ServerId, datagrams: &mut mpsc::Receiver<Bytes>) {
+    async fn session(&self, ends: Ends, default: ServerId, datagrams: &mut mpsc::Receiver<Waiting>) {
         let connection = Connection::of_datagrams(self.number, ends.client, ends.local);
         let session = Session::new(Rc::clone(&self.streams), connection, default, true);
         greet(&session);
@@ -160,14 +188,14 @@ impl Door {
         finish(&session, status);
     }
 
-    async fn content(&self, session: &Session, ends: Ends, datagrams: &mut mpsc::Receiver<Bytes>) -> u16 {
+    async fn content(&self, session: &Session, ends: Ends, datagrams: &mut mpsc::Receiver<Waiting>) -> u16 {
         let named;
         let group = match &session.server().content {
             Content::Nothing => return no_handler(session),
             Content::Return(text) => {
                 let Ok(text) = session.eval(text) else { return 500 };
-                if let Ok(bytes) = datagrams.try_recv() {
-                    session.received.set(bytes.len() as u64);
+                if let Ok(datagram) = datagrams.try_recv() {
+                    session.received.set(datagram.0.len() as u64);
                 }
                 if self.socket.send(&text, ends.client, ends.local).await.is_ok() {
                     session.sent.set(text.len() as u64);
@@ -191,7 +219,7 @@ impl Door {
         session: &Session,
         ends: Ends,
         group: &StreamGroup,
-        datagrams: &mut mpsc::Receiver<Bytes>,
+        datagrams: &mut mpsc::Receiver<Waiting>,
     ) -> u16 {
         let dial = match dial(session, group) {
             Ok(dial) => dial,
@@ -231,7 +259,7 @@ impl Door {
 /// What happens to a session.
 enum Event {
     /// A datagram of the client.
-    Request(Bytes),
+    Request(Waiting),
     /// A datagram of the peer, or that nobody listens there.
     Response(io::Result<Bytes>),
     Silence,
@@ -258,7 +286,7 @@ struct Relay<'a> {
 
 impl Relay<'_> {
     /// Passes datagrams on until the end; gives the status of the session.
-    async fn run(&mut self, datagrams: &mut mpsc::Receiver<Bytes>) -> u16 {
+    async fn run(&mut self, datagrams: &mut mpsc::Receiver<Waiting>) -> u16 {
         let settings = &self.session.server().settings;
         let silence = Deadline::new();
         let peer = self.peer;
@@ -275,10 +303,10 @@ impl Relay<'_> {
             });
             let event = event.await;
             match event {
-                Event::Request(bytes) => {
+                Event::Request(Waiting(ref bytes)) => {
                     self.requests += 1;
                     self.session.received.set(self.session.received.get() + bytes.len() as u64);
-                    match self.peer.link.send(&bytes).await {
+                    match self.peer.link.send(bytes).await {
                         Ok(sent) => self.peer.sent(sent),
                         Err(_) => self.failed = true,
                     }
@@ -316,16 +344,16 @@ impl Relay<'_> {
     }
 
     /// Takes no more datagrams of the client: those that wait, and come later, are another session's.
-    fn leave(&self, datagrams: &mut mpsc::Receiver<Bytes>) {
+    fn leave(&self, datagrams: &mut mpsc::Receiver<Waiting>) {
         datagrams.close();
-        while let Ok(bytes) = datagrams.try_recv() {
-            self.door.take(self.ends, bytes);
+        while let Ok(datagram) = datagrams.try_recv() {
+            self.door.take(self.ends, datagram);
         }
     }
 
     fn poll(
         &mut self,
-        datagrams: &mut mpsc::Receiver<Bytes>,
+        datagrams: &mut mpsc::Receiver<Waiting>,
         silence: &Deadline,
         cx: &mut Context<'_>,
     ) -> Poll<Event> {
@@ -333,9 +361,9 @@ impl Relay<'_> {
             return Poll::Ready(Event::Worker);
         }
         if allows(self.upload, self.session.received.get(), &self.pauses[0], cx)
-            && let Poll::Ready(Some(bytes)) = datagrams.poll_recv(cx)
+            && let Poll::Ready(Some(datagram)) = datagrams.poll_recv(cx)
         {
-            return Poll::Ready(Event::Request(bytes));
+            return Poll::Ready(Event::Request(datagram));
         }
         if allows(self.download, self.came, &self.pauses[1], cx) {
             let received = BUFFER.with_borrow_mut(|buffer| {
@@ -420,5 +448,22 @@ fn allows(pace: Pace, moved: u64, pause: &Deadline, cx: &Context<'_>) -> bool {
             let _ = pause.poll_expired(cx);
             false
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_that_wait_are_bounded_in_bytes() {
+        let datagram = vec![0; LONGEST];
+        let waiting: Vec<Waiting> =
+            std::iter::from_fn(|| Waiting::new(&datagram)).take(MOST_WAITING_BYTES).collect();
+        assert_eq!(waiting.len(), MOST_WAITING_BYTES / LONGEST);
+        assert!(Waiting::new(b"one more").is_none());
+        drop(waiting);
+        assert!(Waiting::new(b"there is room again").is_some());
+        assert_eq!(WAITING.get(), 0);
     }
 }

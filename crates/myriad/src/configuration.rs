@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
-use myriad_conf::model::{ListenAddress, ListenConf};
+use myriad_conf::model::{HttpConf, ListenAddress, ListenConf, ServerConf};
 use myriad_conf::settings::ErrorLog;
 use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, Parsed, Severity, Text};
 use myriad_log::Level;
@@ -70,6 +70,8 @@ impl Origin {
         survey.add(unresolved);
         let twice = twice_default(&survey.model, &hosts);
         survey.add(twice);
+        let shared = shared_with_stream(&survey.model, &hosts);
+        survey.add(shared);
         Examined { origin: self, parsed, survey, hosts, tls_files }
     }
 
@@ -294,6 +296,32 @@ fn twice_default(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
     errors
 }
 
+/// Sockets that `http` and `stream` would share, where only the addresses of host names, or the default of `listen`, show it.
+fn shared_with_stream(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
+    let listens = |block: Option<&HttpConf>| -> Vec<(bool, ListenConf)> {
+        let mut listens = Vec::new();
+        for server in block.into_iter().flat_map(|block| &block.servers) {
+            for listen in expanded(server, hosts) {
+                let is_written = server.listens.iter().any(|other| other.address == listen.address);
+                listens.push((is_written, listen));
+            }
+        }
+        listens
+    };
+    let of_http = listens(model.http.as_ref());
+    let mut errors = Vec::new();
+    for (is_written, listen) in listens(model.stream.as_ref()) {
+        // What is written on both sides was compared when the configuration was read.
+        let unseen = of_http.iter().filter(|(other_is, _)| !(is_written && *other_is));
+        let same = unseen.map(|(_, other)| other).find(|other| other.shares_socket(&listen));
+        if let (Some(same), ListenAddress::Ip(address)) = (same, &listen.address) {
+            let text = format!("{address} is listened on by http and by stream");
+            errors.push(Diagnostic::error(listen.span, text).related(same.span, "here by http"));
+        }
+    }
+    errors
+}
+
 /// Warnings on directives without effect: `user` without root, and options of sockets that are not set.
 fn warn_of_what_has_no_effect(model: &mut Model) {
     let mut warnings = Vec::new();
@@ -328,21 +356,26 @@ fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
     }
     let blocks = model.http.iter_mut().chain(&mut model.stream);
     for server in blocks.flat_map(|block| &mut block.servers) {
-        if server.listens.is_empty() {
-            let default = addresses(hosts, UNWRITTEN.0, UNWRITTEN.1);
-            server
-                .listens
-                .extend(default.map(|address| ListenConf::new(ListenAddress::Ip(address), server.span)));
-        }
-        let written = std::mem::take(&mut server.listens);
-        for listen in written {
-            let ListenAddress::Host(name, port) = &listen.address else {
-                server.listens.push(listen);
-                continue;
-            };
-            for address in addresses(hosts, name, *port) {
-                server.listens.push(ListenConf { address: ListenAddress::Ip(address), ..listen.clone() });
-            }
-        }
+        server.listens = expanded(server, hosts);
     }
+}
+
+/// What a server listens on: the default where nothing is written, host names by their addresses.
+fn expanded(server: &ServerConf, hosts: &[Host]) -> Vec<ListenConf> {
+    if server.listens.is_empty() {
+        let default = addresses(hosts, UNWRITTEN.0, UNWRITTEN.1);
+        return default.map(|address| ListenConf::new(ListenAddress::Ip(address), server.span)).collect();
+    }
+    let mut listens = Vec::with_capacity(server.listens.len());
+    for listen in &server.listens {
+        let ListenAddress::Host(name, port) = &listen.address else {
+            listens.push(listen.clone());
+            continue;
+        };
+        let found = addresses(hosts, name, *port);
+        listens.extend(
+            found.map(|address| ListenConf { address: ListenAddress::Ip(address), ..listen.clone() }),
+        );
+    }
+    listens
 }

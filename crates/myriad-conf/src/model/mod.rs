@@ -73,6 +73,8 @@ pub struct HttpConf {
     pub geos: Vec<GeoConf>,
     /// `split_clients` blocks.
     pub split_clients: Vec<SplitClientsConf>,
+    /// Directives that give variables values, in `http` itself, where they declare their variable and never run.
+    pub idle_steps: Vec<RewriteStep>,
     /// `upstream` blocks.
     pub upstreams: Vec<UpstreamConf>,
     /// `log_format`, with the built-in `combined` first.

@@ -111,6 +111,19 @@ impl ListenConf {
         }
     }
 
+    /// Whether this address and another come to one socket: they have one port and family, and are one, or either is every address of
+    /// the machine. Where only `http` or only `stream` has them that is well; else nobody could tell whose a connection is.
+    pub fn shares_socket(&self, other: &Self) -> bool {
+        let (ListenAddress::Ip(here), ListenAddress::Ip(there)) = (&self.address, &other.address) else {
+            return false;
+        };
+        let by_datagrams = |listen: &Self| listen.quic || listen.udp;
+        by_datagrams(self) == by_datagrams(other)
+            && here.port() == there.port()
+            && here.is_ipv4() == there.is_ipv4()
+            && (here.ip() == there.ip() || here.ip().is_unspecified() || there.ip().is_unspecified())
+    }
+
     /// The number of the socket that accepts for the address, of those that are numbered by their names. An address that shares its
     /// port with a wildcard has no socket of its own: its servers are found by the connection's local address, which is given then.
     pub fn socket_among(&self, numbers: &HashMap<String, u32>) -> Option<(u32, Option<IpAddr>)> {

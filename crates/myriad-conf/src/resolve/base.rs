@@ -47,6 +47,7 @@ impl HttpConf {
             maps: Vec::new(),
             geos: Vec::new(),
             split_clients: Vec::new(),
+            idle_steps: Vec::new(),
             upstreams: Vec::new(),
             log_formats: Vec::new(),
         };

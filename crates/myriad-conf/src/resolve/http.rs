@@ -25,6 +25,10 @@ impl Builder<'_> {
                     let done = set(&mut http, &mut args);
                     self.note(done);
                 }
+                Set::Rewrite(read) => {
+                    let step = read(&mut args);
+                    http.idle_steps.extend(self.note(step));
+                }
                 Set::Block(Block::Server) => servers.push(node),
                 Set::Block(Block::AcmeIssuer) => {
                     let issuer = self.acme_issuer(node, &http);

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     diagnostic::Diagnostic,
-    model::{HttpConf, ListenAddress, ListenConf, ServerConf},
+    model::{HttpConf, ServerConf},
     parsed::Node,
     registry::{Block, Contexts, Set},
     settings::Settings,
@@ -77,7 +77,7 @@ impl Builder<'_> {
         let of_http = || http.into_iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
         for listen in stream.servers.iter().flat_map(|server| &server.listens) {
             let same = of_http()
-                .find(|other| Endpoint::of(other) == Endpoint::of(listen) || share_socket(other, listen));
+                .find(|other| Endpoint::of(other) == Endpoint::of(listen) || other.shares_socket(listen));
             if let Some(same) = same {
                 let message = format!("{} is listened on by http and by stream", Endpoint::of(listen).show());
                 self.findings
@@ -96,17 +96,4 @@ impl Builder<'_> {
             }
         }
     }
-}
-
-/// Whether two addresses come to one socket: of one port and family, where one is for every address of the machine. Nobody could
-/// tell whose a connection is.
-fn share_socket(one: &ListenConf, other: &ListenConf) -> bool {
-    let (ListenAddress::Ip(here), ListenAddress::Ip(there)) = (&one.address, &other.address) else {
-        return false;
-    };
-    let by_datagrams = |listen: &ListenConf| listen.quic || listen.udp;
-    by_datagrams(one) == by_datagrams(other)
-        && here.port() == there.port()
-        && here.is_ipv4() == there.is_ipv4()
-        && (here.ip().is_unspecified() || there.ip().is_unspecified())
 }

@@ -15,7 +15,7 @@ const LINE: &str =
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "geoip2",
-        HTTP,
+        HTTP.or(Contexts::STREAM),
         block(1, 1),
         Set::Settings(database),
         "Variables that a database of addresses (`.mmdb`) computes.",

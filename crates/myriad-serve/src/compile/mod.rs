@@ -88,6 +88,8 @@ impl Surroundings<'_> {
             files: Files { read: self.tls_files, folder: self.folder },
             tls: &mut self.kept.tls,
             resolver: stream::RESOLVER,
+            folder: self.folder,
+            tables: crate::features::tables,
         }
     }
 }
@@ -160,6 +162,8 @@ fn compile_and(
     let tables = compile.tables();
     compile.declare(&tables);
     compile.define(tables);
+    // They never run: only their errors count.
+    compile.steps(&http.idle_steps, &http.settings);
     compile.limit_zones();
     compile.upstreams();
     let servers: Vec<Server> = http.servers.iter().map(|server| compile.server(server)).collect();

@@ -152,6 +152,14 @@ impl Compile<'_> {
         settings: &Settings,
         context: &PlaceContext<'_>,
     ) -> (Program, Vec<PlaceId>) {
+        let program = self.steps(steps, settings);
+        let mut ifs = Vec::new();
+        self.if_places(steps, context, &mut ifs);
+        (program, ifs)
+    }
+
+    /// Compiles steps without the places of their `if`s.
+    pub(super) fn steps(&mut self, steps: &[RewriteStep], settings: &Settings) -> Program {
         let owned = Owned::of(steps, settings, &mut self.errors);
         // Tags count on through the site, so that an explanation finds the directive by its tag alone.
         let mut spans = std::mem::take(&mut self.atlas.rules);
@@ -164,9 +172,7 @@ impl Compile<'_> {
             Program::default()
         });
         self.atlas.rules = spans;
-        let mut ifs = Vec::new();
-        self.if_places(steps, context, &mut ifs);
-        (program, ifs)
+        program
     }
 
     /// In the order of [`IfId`]: an `if` comes before those within it.

@@ -33,6 +33,7 @@ impl Compile<'_> {
                 self.fail(variable.span, error);
             }
         }
+        self.declare_steps(&self.http.idle_steps, &self.http.settings);
         for server in &self.http.servers {
             self.declare_steps(&server.rewrite, &server.settings);
             self.declare_auth_request(&server.settings);

@@ -1,6 +1,8 @@
 //! The hello of a TLS client (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2): a reader without sockets, bounded by the bytes that it
 //! is given.
 
+use std::net::Ipv4Addr;
+
 /// A record of a handshake (RFC 8446 section 5.1).
 const HANDSHAKE: u8 = 22;
 /// Type of the message (RFC 8446 section 4).
@@ -9,6 +11,8 @@ const CLIENT_HELLO: u8 = 1;
 const SERVER_NAME: u16 = 0;
 const ALPN: u16 = 16;
 const SUPPORTED_VERSIONS: u16 = 43;
+/// The longest name of a host, bytes (RFC 1035 section 2.3.4).
+const LONGEST_NAME: usize = 255;
 
 /// What a client asks for; all empty where it does not speak TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,7 +102,7 @@ fn hello(body: &[u8]) -> Option<Hello> {
         let length = extensions.number()?;
         let content = Bytes(extensions.take(usize::from(length).min(extensions.0.len()))?);
         match kind {
-            SERVER_NAME => hello.server_name = server_name(content)?.to_vec(),
+            SERVER_NAME => hello.server_name = host_name(server_name(content)?).to_vec(),
             ALPN => hello.alpn = protocols(content)?,
             SUPPORTED_VERSIONS => version = highest(content, version)?,
             _ => {}
@@ -119,6 +123,14 @@ fn server_name(mut content: Bytes<'_>) -> Option<&[u8]> {
         }
     }
     Some(b"")
+}
+
+/// A name as it was sent, where it has only what host names are made of and is no address; else nothing (RFC 6066 section 3). A
+/// configuration may pass a connection on to this name: a client must not make it a port, the path of a socket or an address.
+fn host_name(name: &[u8]) -> &[u8] {
+    let is_of_a_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    let is_address = || std::str::from_utf8(name).is_ok_and(|name| name.parse::<Ipv4Addr>().is_ok());
+    if name.len() <= LONGEST_NAME && name.iter().all(is_of_a_name) && !is_address() { name } else { b"" }
 }
 
 fn protocols(mut content: Bytes<'_>) -> Option<Vec<u8>> {

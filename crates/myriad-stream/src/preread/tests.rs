@@ -59,6 +59,24 @@ fn hello_in_several_records_is_one() {
 }
 
 #[test]
+fn name_that_no_host_may_have_counts_as_none() {
+    let named = |name: &[u8]| {
+        let name = sized(2, &[&[0][..], &sized(2, name)].concat());
+        let Reading::Done(hello) = read(&record(&message(0x0303, &extension(0, &name)))) else {
+            panic!("the hello is whole")
+        };
+        hello.server_name
+    };
+    assert_eq!(named(b"a-b.c_d.Example"), b"a-b.c_d.Example");
+    let long = [b'a'; 256];
+    for name in
+        [&b"unix:/run/db.sock"[..], b"db:3306", b"[::1]", b"127.0.0.1", b"a b", b"a\n", b"a\xff", &long]
+    {
+        assert_eq!(named(name), b"", "{}", name.escape_ascii());
+    }
+}
+
+#[test]
 fn versions_without_the_extension_are_those_of_the_message() {
     for (version, name) in [(0x0300, "SSLv3"), (0x0301, "TLSv1"), (0x0302, "TLSv1.1"), (0x0303, "TLSv1.2")] {
         let hello = Hello { protocol: name, ..Hello::default() };

@@ -22,7 +22,7 @@ const fn step(
     set: fn(&mut Arguments<'_>) -> Step,
     doc: &'static str,
 ) -> Directive {
-    Directive::new(name, Contexts::REWRITE, arity, Set::Rewrite(set), doc).repeats()
+    Directive::new(name, Contexts::HTTP.or(Contexts::REWRITE), arity, Set::Rewrite(set), doc).repeats()
 }
 
 /// A step that takes a text, or changes its variable in place.
