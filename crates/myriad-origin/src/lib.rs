@@ -21,6 +21,7 @@ pub mod respond;
 pub mod rewrite;
 mod scgi;
 pub mod sticky;
+pub mod store;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

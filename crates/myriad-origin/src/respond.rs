@@ -10,6 +10,7 @@ use crate::answer::{accel_rate, answer};
 use crate::read_ahead::{Ahead, read_ahead};
 use crate::rewrite;
 use crate::sticky;
+use crate::store;
 use crate::upgrade;
 use myriad_exchange::answers::error_pages;
 use myriad_exchange::answers::redirect;
@@ -44,6 +45,7 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginRe
             rewrite::rewrite(exchange, origin, &mut answer);
             sticky::append(exchange, &mut answer);
             let bodiless = exchange.request.received.head.method() == Method::Head;
+            let (body, is_stored) = store::stored(exchange, origin, &head, body);
             answer.length = if bodiless { length } else { None };
             let ahead = is_read_ahead(origin, &head);
             // What follows may read it: `*_limit_rate` may hold `$upstream_http_*`.
@@ -51,7 +53,7 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginRe
             answer.body = if bodiless {
                 ResponseBody::Stream(body, None)
             } else {
-                buffered(exchange, origin, ahead, body, length)
+                buffered(exchange, origin, (ahead, is_stored), body, length)
             };
             answer.passes_trailers = origin.protocol.passes_trailers() && length.is_none();
             if origin.answer.force_ranges && status == 200 && length.is_some() {
@@ -93,11 +95,12 @@ fn is_read_ahead(origin: &OriginPlace, head: &ResponseHead) -> bool {
 fn buffered(
     exchange: &mut Exchange,
     origin: &OriginPlace,
-    on: bool,
+    (on, is_stored): (bool, bool),
     body: BoxBody,
     length: Option<u64>,
 ) -> ResponseBody {
-    let to_the_end = origin.fetch.to_the_end;
+    // What becomes a file is read to its end, as in nginx.
+    let to_the_end = origin.fetch.to_the_end || is_stored;
     if on {
         let ahead = Ahead {
             memory: origin.ahead.memory,

@@ -201,13 +201,6 @@ pub(super) static ROWS: &[FamilyRow] = &[
             .default("off")
             .differs("a connection from such an address serves once; `transparent` is refused"),
     ),
-    FamilyRow::new(
-        row("store", ONE, Set::Nothing, "Keeps answers as files.").refused("use the cache instead"),
-    ),
-    FamilyRow::new(
-        row("store_access", between(1, 3), Set::Nothing, "Who may read such files.")
-            .refused("use the cache instead"),
-    ),
 ];
 
 fn hide_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 
 use myriad_exchange::exchange::{Exchange, Request, Step};
-use myriad_files::as_path;
+use myriad_files::{Draft, as_path};
 use myriad_http::{Known, Method};
 use rustix::fs::{AtFlags, renameat, unlinkat};
 use rustix::io::Errno;
@@ -12,7 +12,6 @@ use rustix::io::Errno;
 use super::answer::{self, Depth};
 use super::delete::{is_folder, remove};
 use super::destination::destination;
-use super::draft::Draft;
 use super::failure::{Done, Failure};
 use super::settings::{Access, DavSettings};
 use super::target::{Place, Target};
@@ -165,7 +164,7 @@ fn renamed(from: &Place<'_>, to: &Place<'_>) -> io::Result<bool> {
 /// Copies a file with its permissions and its time; what is there keeps its place until the copy is whole.
 fn copied(source: &mut File, to: &Place<'_>) -> io::Result<()> {
     let found = rustix::fs::fstat(&*source)?;
-    let mut draft = Draft::begin(to)?;
+    let mut draft = Draft::begin(&to.folder)?;
     io::copy(source, draft.file())?;
     draft.place(to.name, found.st_mode & 0o777, Some(tree::modified(&found)))
 }

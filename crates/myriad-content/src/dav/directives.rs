@@ -1,6 +1,8 @@
 //! The directives.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between, permissions,
+};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 
@@ -68,30 +70,6 @@ fn dav_methods(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn dav_access(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let mut access = 0;
-    // The server's own user may read and write, unless the directive says what it may.
-    let mut user = 0o600;
-    for index in 0..args.len() {
-        let (who, what) = match args.bytes(index).iter().position(|byte| *byte == b':') {
-            Some(at) => args.bytes(index).split_at(at),
-            None => (args.bytes(index), &b""[..]),
-        };
-        let shift = match who {
-            b"user" => 6,
-            b"group" => 3,
-            b"all" => 0,
-            _ => return Err(args.invalid(index, "`user:`, `group:` or `all:` with `r` or `rw`")),
-        };
-        let bits = match what {
-            b":rw" => 0o6,
-            b":r" => 0o4,
-            _ => return Err(args.invalid(index, "`user:`, `group:` or `all:` with `r` or `rw`")),
-        };
-        if shift == 6 {
-            user = 0;
-        }
-        access |= bits << shift;
-    }
-    settings.feature_mut::<DavSettings>().access = Access(access | user);
+    settings.feature_mut::<DavSettings>().access = Access(permissions(args)?);
     Ok(())
 }

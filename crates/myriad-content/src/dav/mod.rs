@@ -6,7 +6,6 @@
 //! | `answer` | work that blocks, the answer after it, `Depth` |
 //! | `target` | a path as a name in an open folder |
 //! | `destination` | the field `Destination` |
-//! | `draft` | a file that has no place yet |
 //! | `put`, `delete`, `mkcol`, `copy` | what the methods do |
 //! | `tree` | folders with all that is in them, copied and removed |
 //! | `failure` | errors of the system as statuses |
@@ -16,7 +15,6 @@ mod copy;
 mod delete;
 mod destination;
 mod directives;
-mod draft;
 mod failure;
 mod handler;
 mod mkcol;

@@ -6,7 +6,7 @@ use std::io::Write;
 use bytes::Bytes;
 use myriad_calendar::parse_http_date;
 use myriad_exchange::exchange::{Exchange, Gathered, Step};
-use myriad_files::FileBody;
+use myriad_files::{Draft, FileBody};
 use myriad_http::Known;
 use myriad_http::body::BoxBody;
 use myriad_net::RequestBody;
@@ -14,7 +14,6 @@ use rustix::fs::Timespec;
 
 use super::answer::{answered, blocking};
 use super::delete::is_folder;
-use super::draft::Draft;
 use super::failure::{Done, Failure};
 use super::settings::DavSettings;
 use super::target::{Place, Target};
@@ -89,7 +88,7 @@ fn place(target: &Target, rules: DavSettings) -> Done<Place<'_>> {
 
 fn begun(place: &Place<'_>, path: &[u8]) -> Done<Draft> {
     status(place, path)?;
-    Draft::begin(place).map_err(|error| Failure::of(&error, 409, "open()", path))
+    Draft::begin(&place.folder).map_err(|error| Failure::of(&error, 409, "open()", path))
 }
 
 /// 201 for a new file, 204 for one that takes another's place; a folder keeps its place.

@@ -1,5 +1,6 @@
 //! What the directives say.
 
+use myriad_conf::registry::folder_permissions;
 use myriad_http::Method;
 
 /// `dav_*` and what belongs to them.
@@ -55,8 +56,8 @@ impl Methods {
 pub(super) struct Access(pub u32);
 
 impl Access {
-    /// Permissions of new folders: who may read one may also look for names in it.
+    /// Permissions of new folders.
     pub(super) fn of_folder(self) -> u32 {
-        self.0 | (self.0 & 0o444) >> 2
+        folder_permissions(self.0)
     }
 }

@@ -45,7 +45,7 @@ pub use listener::{Hosts, Listener};
 pub use myriad_conf::settings::Network;
 pub use offer::{Offer, OfferRules};
 pub use origin_group::OriginGroup;
-pub use origin_place::{OriginPlace, Target};
+pub use origin_place::{OriginPlace, StoreRules, Target};
 pub use origin_protocol::{MakeError, OriginProtocol, ProtocolRequest};
 pub use origin_rules::{AheadRules, AnswerRules, FetchRules};
 pub use origin_tls::{NamedPair, OriginTlsPlace};

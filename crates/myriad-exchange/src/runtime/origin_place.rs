@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use myriad_conf::Span;
 use myriad_script::Template;
 
 use super::Caches;
@@ -28,6 +29,18 @@ pub struct OriginPlace {
     pub fetch: FetchRules,
     /// `*_cache`.
     pub cache: Caches,
+    /// `*_store`; none where nothing is stored.
+    pub store: Option<StoreRules>,
+}
+
+/// What an origin's answers are stored as.
+pub struct StoreRules {
+    /// The path of the file.
+    pub path: Template,
+    /// The mode of new files.
+    pub mode: u32,
+    /// Where the path is written.
+    pub written: Span,
 }
 
 impl OriginPlace {

@@ -16,7 +16,7 @@ use myriad_exchange::runtime::{
     StickyPlace,
 };
 use myriad_origin::group::HTTP_IDLE;
-use myriad_origin::protocols;
+use myriad_origin::{protocols, store};
 
 impl Compile<'_> {
     /// Compiles a place that asks an origin, with the argument of `*_pass` and the prefix of the location; none where nobody
@@ -29,6 +29,15 @@ impl Compile<'_> {
     ) -> Option<OriginPlace> {
         let origin = settings.origin(protocol);
         let (target, protocol) = protocols::compiled(protocol, self, settings, passed)?;
+        let store = store::rules(self, origin);
+        if let Some(store) =
+            store.as_ref().filter(|_| !matches!(origin.own::<CacheSettings>().zone, CacheZone::Off))
+        {
+            let prefix = origin.protocol.prefix();
+            let message = format!("\"{prefix}store\" is incompatible with \"{prefix}cache\"");
+            let help = format!("write `{prefix}store off;` where a cache is used, or `{prefix}cache off;`");
+            self.errors.push(Diagnostic::error(store.written, message).help(help));
+        }
         Some(OriginPlace {
             target,
             protocol,
@@ -41,6 +50,7 @@ impl Compile<'_> {
             fetch: self.fetch_rules(origin),
             ahead: self.ahead_rules(&origin.buffering),
             cache: self.cache(settings, origin),
+            store,
         })
     }
 

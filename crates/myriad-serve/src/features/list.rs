@@ -16,7 +16,7 @@ use myriad_exchange::feature::{Feature, TableMaking, TableVariable};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler, VariableRegistry};
 use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers};
 use myriad_geoip::{geoip, geoip2};
-use myriad_origin::{early_hints, protocols, upgrade_protocols};
+use myriad_origin::{early_hints, protocols, store, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, more_headers, slice};
 
@@ -67,6 +67,7 @@ static FEATURES: &[Feature] = &[
     Feature::new("slice", slice::ROWS).with_variables(slice::VARIABLES),
     myriad_stream::FEATURE,
     Feature::new("ssi", ssi::ROWS).compiled_by(ssi::keep_most).with_variables(ssi::VARIABLES),
+    store::FEATURE,
     Feature::new("tls", &[]).with_variables(ssl::HANDSHAKE),
     Feature::new("tls", &[]).with_variables(ssl::CERTIFICATE),
     Feature::new("upgrade_protocols", upgrade_protocols::ROWS),

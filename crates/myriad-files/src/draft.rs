@@ -5,13 +5,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::OwnedFd;
 
-use myriad_files::as_path;
 use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, fchmod, futimens, openat, renameat, unlinkat};
 
-use super::target::Place;
+use crate::path::as_path;
 
 /// A file that is written and not at its place yet; removed where it does not come there.
-pub(super) struct Draft {
+#[derive(Debug)]
+pub struct Draft {
     file: File,
     folder: OwnedFd,
     name: String,
@@ -19,21 +19,29 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Makes the file. Its name begins with a dot and holds 64 random bits: nobody lists it, or asks for it by chance.
-    pub(super) fn begin(place: &Place<'_>) -> io::Result<Self> {
-        let name = format!(".myriad-{:016x}", RandomState::new().hash_one(place.name));
+    /// Makes the file in the folder of the place that it is to have. Its name begins with a dot and holds 64 random bits: nobody lists
+    /// it, or asks for it by chance.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn begin(folder: &OwnedFd) -> io::Result<Self> {
+        let name = format!(".myriad-{:016x}", RandomState::new().hash_one(0));
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat(&place.folder, name.as_str(), flags, Mode::RUSR | Mode::WUSR)?;
-        let folder = place.folder.try_clone()?;
+        let file = openat(folder, name.as_str(), flags, Mode::RUSR | Mode::WUSR)?;
+        let folder = folder.try_clone()?;
         Ok(Self { file: File::from(file), folder, name, placed: false })
     }
 
-    pub(super) fn file(&mut self) -> &mut File {
+    /// The file, to be written.
+    pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// Gives the file these permissions, a time of change where there is one, and its place, in place of what is there.
-    pub(super) fn place(mut self, name: &[u8], mode: u32, modified: Option<Timespec>) -> io::Result<()> {
+    /// Gives the file these permissions, a time of change where there is one, and its name in the folder, in place of what is there.
+    ///
+    /// # Errors
+    /// Those of the system; the file is removed then.
+    pub fn place(mut self, name: &[u8], mode: u32, modified: Option<Timespec>) -> io::Result<()> {
         fchmod(&self.file, Mode::from_raw_mode(mode))?;
         if let Some(modified) = modified {
             futimens(&self.file, &Timestamps { last_access: modified, last_modification: modified })?;

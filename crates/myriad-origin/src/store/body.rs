@@ -1,0 +1,228 @@
+//! The answer on its way to the visitor and to the file.
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use myriad_calendar::parse_http_date;
+use myriad_conf::registry::folder_permissions;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::PlaceId;
+use myriad_exchange::worker::Generation;
+use myriad_files::Draft;
+use myriad_http::body::{Body, BodyError, BoxBody};
+use myriad_http::{Known, ResponseHead};
+use myriad_log::Level;
+use rustix::fs::Timespec;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+/// Least bytes that are written at a time, but for the last.
+const LEAST_WRITE: usize = 64 << 10;
+/// Most bytes that wait to be written; the origin is read no further then.
+const MOST_HELD: usize = 1 << 20;
+
+/// A body that becomes a file while it is pulled. Its end, and its last bytes where they are known to be that, come when the file has
+/// its place, so that who has read it finds the file.
+pub(super) struct Storing {
+    body: BoxBody,
+    state: State,
+    /// What was pulled and is not written.
+    held: Vec<Bytes>,
+    held_bytes: usize,
+    /// The last bytes, until the file has its place.
+    last: Option<Bytes>,
+    /// The body has ended.
+    ended: bool,
+    plan: Plan,
+    report: Report,
+}
+
+/// How far the file is.
+enum State {
+    /// It waits for what is to be written.
+    Ready(Draft),
+    /// It is made, or written.
+    Busy(JoinHandle<io::Result<Draft>>),
+    /// It gets its place.
+    Placed(JoinHandle<io::Result<()>>),
+    /// It has its place, or never gets one.
+    Over,
+}
+
+/// The file as it is to be.
+#[derive(Clone)]
+struct Plan {
+    path: Rc<Path>,
+    mode: u32,
+    modified: Option<Timespec>,
+}
+
+/// Where trouble is told.
+struct Report {
+    site: Rc<Generation>,
+    place: PlaceId,
+    connection: u64,
+    account: (String, String),
+}
+
+impl Report {
+    fn trouble(&self, path: &Path, error: &io::Error) {
+        let log = &self.site.runtime.place(self.place).logs.errors;
+        let (who, host) = &self.account;
+        let path = path.display();
+        log.write(
+            Level::Crit,
+            Some(self.connection),
+            format_args!("the answer is not stored as \"{path}\": {error}{who}{host}"),
+        );
+    }
+}
+
+impl Storing {
+    /// Begins to make the file, and the folders on the way to it.
+    pub(super) fn new(
+        exchange: &Exchange,
+        head: &ResponseHead,
+        path: PathBuf,
+        mode: u32,
+        body: BoxBody,
+    ) -> Self {
+        let request = &exchange.request;
+        let date = head.known(Known::LastModified);
+        let date = date.and_then(|date| parse_http_date(date, request.received.at_ms / 1000));
+        let modified = date.and_then(|date| i64::try_from(date).ok());
+        let modified = modified.map(|tv_sec| Timespec { tv_sec, tv_nsec: 0 });
+        let plan = Plan { path: path.as_path().into(), mode, modified };
+        let report = Report {
+            site: Rc::clone(&request.site),
+            place: request.route.place,
+            connection: request.received.connection.id,
+            account: request.account(),
+        };
+        let state = State::Busy(spawn_blocking(move || begun(&path, mode)));
+        Self { body, state, held: Vec::new(), held_bytes: 0, last: None, ended: false, plan, report }
+    }
+
+    /// Gives the file up; the visitor's answer goes on.
+    fn fail(&mut self, error: &io::Error) {
+        self.report.trouble(&self.plan.path, error);
+        self.give_up();
+    }
+
+    fn give_up(&mut self) {
+        self.state = State::Over;
+        self.held = Vec::new();
+        self.held_bytes = 0;
+    }
+
+    /// Goes on with the file as far as that is possible now.
+    fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            self.state = match std::mem::replace(&mut self.state, State::Over) {
+                State::Over => return Poll::Ready(()),
+                State::Busy(mut work) => match Pin::new(&mut work).poll(cx) {
+                    Poll::Pending => {
+                        self.state = State::Busy(work);
+                        return Poll::Pending;
+                    }
+                    Poll::Ready(done) => match flat(done) {
+                        Ok(draft) => State::Ready(draft),
+                        Err(error) => return Poll::Ready(self.fail(&error)),
+                    },
+                },
+                State::Ready(draft)
+                    if self.held_bytes >= LEAST_WRITE || self.ended && self.held_bytes > 0 =>
+                {
+                    self.held_bytes = 0;
+                    let pieces = std::mem::take(&mut self.held);
+                    State::Busy(spawn_blocking(move || written(draft, &pieces)))
+                }
+                State::Ready(draft) if self.ended => {
+                    let Plan { path, mode, modified } = self.plan.clone();
+                    let name = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
+                    State::Placed(spawn_blocking(move || draft.place(&name, mode, modified)))
+                }
+                State::Ready(draft) => {
+                    self.state = State::Ready(draft);
+                    return Poll::Ready(());
+                }
+                State::Placed(mut work) => match Pin::new(&mut work).poll(cx) {
+                    Poll::Pending => {
+                        self.state = State::Placed(work);
+                        return Poll::Pending;
+                    }
+                    Poll::Ready(done) => match flat(done) {
+                        Ok(()) => {
+                            let path = self.plan.path.as_os_str().as_encoded_bytes();
+                            self.report.site.worker.files.forget_below(path);
+                            State::Over
+                        }
+                        Err(error) => return Poll::Ready(self.fail(&error)),
+                    },
+                },
+            };
+        }
+    }
+}
+
+impl Body for Storing {
+    fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let this = self.get_mut();
+        loop {
+            let advanced = this.advance(cx);
+            if this.ended {
+                return advanced.map(|()| this.last.take().map(Ok));
+            }
+            if advanced.is_pending() && this.held_bytes >= MOST_HELD {
+                return Poll::Pending;
+            }
+            match ready!(this.body.as_mut().poll_data(cx)) {
+                Some(Ok(piece)) => {
+                    if !matches!(this.state, State::Over) {
+                        this.held_bytes += piece.len();
+                        this.held.push(piece.clone());
+                    }
+                    if this.body.size_hint() == Some(0) && this.last.is_none() {
+                        this.last = Some(piece);
+                        continue;
+                    }
+                    return Poll::Ready(Some(Ok(piece)));
+                }
+                None => this.ended = true,
+                Some(Err(error)) => {
+                    this.give_up();
+                    this.last = None;
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+        }
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        let last = self.last.as_ref().map_or(0, Bytes::len) as u64;
+        self.body.size_hint().map(|left| left + last)
+    }
+}
+
+fn flat<T>(done: Result<io::Result<T>, tokio::task::JoinError>) -> io::Result<T> {
+    done.unwrap_or_else(|_| Err(io::Error::other("the work was abandoned")))
+}
+
+/// Makes the folders on the way to a file, and the file without its name.
+fn begun(path: &Path, mode: u32) -> io::Result<Draft> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    DirBuilder::new().recursive(true).mode(folder_permissions(mode)).create(folder)?;
+    Draft::begin(&File::open(folder)?.into())
+}
+
+fn written(mut draft: Draft, pieces: &[Bytes]) -> io::Result<Draft> {
+    for piece in pieces {
+        draft.file().write_all(piece)?;
+    }
+    Ok(draft)
+}

@@ -1,0 +1,60 @@
+//! The rows, and what they say.
+
+use myriad_conf::Text;
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, Done, FamilyRow, ONE, Set, between, permissions,
+};
+use myriad_conf::settings::OriginSettings;
+use myriad_exchange::runtime::StoreRules;
+
+use crate::OriginCompiler;
+
+/// `*_store` and `*_store_access` of a protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct StoreSettings {
+    /// The path of the file, with variables; none where nothing is stored.
+    pub path: Option<Text>,
+    /// The mode of new files.
+    pub mode: u32,
+}
+
+myriad_conf::feature_settings!(StoreSettings);
+
+const HSL: Contexts = Contexts::HSL;
+
+pub(super) static ROWS: &[FamilyRow] = &[
+    FamilyRow::new(
+        Directive::new("store", HSL, ONE, Set::Origin(store), "Whether answers become files, and which.")
+            .default("off")
+            .differs(
+                "answers of 200 to GET alone are stored, none with `Set-Cookie`, `private` or `no-store`; nothing is stored at a path \
+                 with `..` in it; the file is written beside its place, whatever `*_temp_path` says",
+            ),
+    ),
+    FamilyRow::new(
+        Directive::new("store_access", HSL, between(1, 3), Set::Origin(access), "Permissions of stored files.")
+            .default("user:rw"),
+    ),
+];
+
+fn store(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let path = match args.bytes(0) {
+        b"off" => None,
+        b"on" => Some(Text::new("$request_filename", args.node.span)),
+        _ => Some(args.text(0)?),
+    };
+    origin.own_mut::<StoreSettings>().path = path;
+    Ok(())
+}
+
+fn access(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    origin.own_mut::<StoreSettings>().mode = permissions(args)?;
+    Ok(())
+}
+
+/// What a place stores; none where it stores nothing.
+pub fn rules(compile: &mut dyn OriginCompiler, origin: &OriginSettings) -> Option<StoreRules> {
+    let StoreSettings { path, mode } = origin.own();
+    let path = path.as_ref()?;
+    Some(StoreRules { path: compile.apart_template(path), mode: *mode, written: path.span })
+}

@@ -1,0 +1,52 @@
+//! Which file an answer becomes.
+
+use std::path::PathBuf;
+
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::StoreRules;
+use myriad_files::as_path;
+use myriad_log::Level;
+
+/// The path of the file; none where it names none, or leads out of its folder, which is told in the error log.
+pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<PathBuf> {
+    let Exchange { request, frame } = exchange;
+    let mut path = Vec::new();
+    if let Err(error) = rules.path.eval(request, frame, &mut path) {
+        request.log(Level::Error, format_args!("the answer is not stored: {error}"));
+        return None;
+    }
+    if !path.starts_with(b"/") {
+        path.splice(..0, [request.site.runtime.prefix.as_os_str().as_encoded_bytes(), b"/"].concat());
+    }
+    if is_safe(&path) {
+        return Some(as_path(&path).to_owned());
+    }
+    let shown = String::from_utf8_lossy(&path);
+    request.log(
+        Level::Error,
+        format_args!("the answer is not stored: \"{shown}\" is no path of a file below its folder"),
+    );
+    None
+}
+
+/// Whether a path names a file, and every part of it leads downward: a variable may hold bytes of the client.
+fn is_safe(path: &[u8]) -> bool {
+    let mut parts = path.split(|byte| *byte == b'/');
+    let names_a_file = !matches!(parts.clone().next_back(), None | Some(b"" | b"." | b".."));
+    names_a_file && !path.contains(&0) && !parts.any(|part| part == b"..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_safe;
+
+    #[test]
+    fn path_leads_downward_to_a_file() {
+        for path in [&b"/a"[..], b"/a/b.c", b"/a/..b", b"/a//b", b"/a/./b"] {
+            assert!(is_safe(path), "{}", path.escape_ascii());
+        }
+        for path in [&b"/"[..], b"/a/", b"/a/.", b"/a/..", b"/a/../b", b"/../b", b"/a\0b"] {
+            assert!(!is_safe(path), "{}", path.escape_ascii());
+        }
+    }
+}
