@@ -10,7 +10,7 @@ use super::access::{AccessSettings, Satisfy};
 use super::auth_basic::{self, AuthBasicSettings, Passwords};
 use super::limit_zone::{LimitKind, LimitZoneConf, Tables};
 use super::{access, auth_request, limit_conn, limit_req, more_input_headers};
-use myriad_exchange::exchange::Gate;
+use myriad_exchange::exchange::{Check, Gate};
 use myriad_exchange::runtime::SettingsCompiler;
 
 /// What checks know that outlives a reload.
@@ -56,8 +56,13 @@ impl Gates {
         gates
     }
 
-    /// The gate of a place; none where everybody may come in.
-    pub fn gate(&self, settings: &Settings, compile: &mut dyn SettingsCompiler) -> Option<Arc<Gate>> {
+    /// The gate of a place; none where everybody may come in and nobody is told of it. `told` are those who are, in order.
+    pub fn gate(
+        &self,
+        settings: &Settings,
+        compile: &mut dyn SettingsCompiler,
+        told: impl IntoIterator<Item = Box<dyn Check>>,
+    ) -> Option<Arc<Gate>> {
         // nginx's order.
         let checks = [
             more_input_headers::check(settings, compile),
@@ -67,7 +72,7 @@ impl Gates {
             auth_basic::check(settings, &self.folder, &self.passwords, compile),
             auth_request::check(settings, compile),
         ];
-        let checks: Vec<_> = checks.into_iter().flatten().collect();
+        let checks: Vec<_> = checks.into_iter().flatten().chain(told).collect();
         let any = settings.feature::<AccessSettings>().satisfy == Satisfy::Any;
         let delay_ms = settings.feature::<AuthBasicSettings>().delay;
         (!checks.is_empty()).then(|| Arc::new(Gate { checks, any, delay_ms }))

@@ -81,14 +81,15 @@ impl Progress {
     fn next<'a>(&mut self, gate: &'a Gate, request: &Request) -> Option<&'a dyn Check> {
         // The client was judged by the request that a subrequest belongs to, as in nginx.
         let is_asked = |check: &dyn Check| check.judges_subrequests() || !request.is_subrequest();
-        while !self.decided {
+        loop {
             let check = &**gate.checks.get(self.next)?;
             self.next += 1;
-            if is_asked(check) {
+            let is_its_turn =
+                if check.is_told_of_the_admitted() { self.refused.is_none() } else { !self.decided };
+            if is_its_turn && is_asked(check) {
                 return Some(check);
             }
         }
-        None
     }
 
     /// Takes a verdict in. A step where the request is not to come in, whatever the others say.

@@ -75,7 +75,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
          memcached_send_timeout memcached_buffer_size memcached_read_timeout memcached_next_upstream \
          memcached_next_upstream_tries memcached_next_upstream_timeout memcached_gzip_flag",
     ),
-    ("mirror", NOT_YET, "mirror mirror_request_body"),
     ("random_index", NO_MODULE, "random_index"),
     ("secure_link", NO_MODULE, "secure_link secure_link_md5 secure_link_secret"),
     ("ssl", NO_ECH, "ssl_ech_file"),

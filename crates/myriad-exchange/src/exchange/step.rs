@@ -125,6 +125,11 @@ pub trait Check: Send + Sync {
         false
     }
 
+    /// Whether it is told of every visitor who may come in, and of nobody else, rather than asked: it stands behind the others.
+    fn is_told_of_the_admitted(&self) -> bool {
+        false
+    }
+
     /// Whether it lets in only visitors that have said who they are.
     fn identifies(&self) -> bool {
         false

@@ -10,6 +10,7 @@ use super::Compile;
 use myriad_exchange::exchange::Gate;
 use myriad_gate::auth_request::assigned;
 use myriad_gate::{Gates, limit_zones};
+use myriad_origin::mirror;
 
 impl Compile<'_> {
     /// Compiles the zones of limits.
@@ -21,9 +22,9 @@ impl Compile<'_> {
             Rc::new(Gates::new(zones.iter().zip(keys), &mut self.around.kept.gate, self.around.folder));
     }
 
-    /// The checks of a level; none where everybody may come in.
+    /// The checks of a level; none where everybody may come in and nobody is told of it.
     pub(super) fn gate(&mut self, settings: &Settings) -> Option<Arc<Gate>> {
-        Rc::clone(&self.gates).gate(settings, self)
+        Rc::clone(&self.gates).gate(settings, self, mirror::check(settings))
     }
 
     /// Declares the variables of `auth_request_set`; errors come again, with their places, when it is compiled.

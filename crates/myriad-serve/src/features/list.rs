@@ -16,7 +16,7 @@ use myriad_exchange::feature::{Feature, TableMaking, TableVariable};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler, VariableRegistry};
 use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers};
 use myriad_geoip::{geoip, geoip2};
-use myriad_origin::{early_hints, protocols, store, upgrade_protocols};
+use myriad_origin::{early_hints, mirror, protocols, store, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, more_headers, slice};
 
@@ -57,6 +57,7 @@ static FEATURES: &[Feature] = &[
     more_input_headers::FEATURE,
     limit_req::FEATURE,
     limit_conn::FEATURE,
+    mirror::FEATURE,
     real_ip::FEATURE,
     Feature::new("referers", referers::ROWS)
         .compiled_by(referers::compile)

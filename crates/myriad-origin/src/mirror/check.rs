@@ -1,0 +1,125 @@
+//! The requests, as the last of a place's checks sends them on their way.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+
+use myriad_conf::settings::Settings;
+use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
+use myriad_exchange::subrequest;
+use myriad_http::Known;
+use myriad_log::Level;
+
+use super::directives::MirrorSettings;
+use crate::upload;
+
+/// Mirrored requests of a worker that are under way at once: their bodies are held meanwhile.
+pub(super) const MOST: usize = 512;
+
+thread_local! {
+    static UNDER_WAY: Cell<usize> = const { Cell::new(0) };
+}
+
+/// `mirror` of a place.
+struct Mirror {
+    uris: Box<[Box<[u8]>]>,
+    body: bool,
+}
+
+/// The check of a place; none where nothing is mirrored.
+pub fn check(settings: &Settings) -> Option<Box<dyn Check>> {
+    let settings = settings.feature::<MirrorSettings>();
+    if settings.uris.is_empty() {
+        return None;
+    }
+    let uris = settings.uris.iter().map(|uri| uri.bytes().into()).collect();
+    Some(Box::new(Mirror { uris, body: settings.body }))
+}
+
+impl Check for Mirror {
+    fn name(&self) -> &'static str {
+        "mirror"
+    }
+
+    fn judge(&self, exchange: &mut Exchange) -> Verdict {
+        let upload = &mut exchange.request.upload;
+        if !self.body || upload.gathered.is_some() || upload.body.is_empty() {
+            return self.send(exchange);
+        }
+        let Self { uris, body } = self;
+        let mirror = Self { uris: uris.clone(), body: *body };
+        Verdict::wait(async move |exchange| {
+            exchange.request.upload.body.send_continue();
+            match upload::gather(exchange).await {
+                Ok(()) => mirror.send(exchange),
+                Err(status) => Verdict::Fail(status),
+            }
+        })
+    }
+
+    fn explain(&self, _: &Request) -> (String, Verdict) {
+        let uris: Vec<_> = self.uris.iter().map(|uri| String::from_utf8_lossy(uri)).collect();
+        (format!("would also ask {}", uris.join(", ")), Verdict::Pass)
+    }
+
+    fn is_told_of_the_admitted(&self) -> bool {
+        true
+    }
+}
+
+impl Mirror {
+    fn send(&self, exchange: &mut Exchange) -> Verdict {
+        for uri in &self.uris {
+            let Some(place) = Underway::begin() else {
+                let uri = String::from_utf8_lossy(uri);
+                exchange.request.log(
+                    Level::Warn,
+                    format_args!("not mirrored to \"{uri}\": {MOST} mirrored requests are under way"),
+                );
+                continue;
+            };
+            let args = exchange.request.route.args.to_vec();
+            let Ok(mut child) = subrequest::begin(exchange, uri, &args) else { continue };
+            self.resemble(exchange, &mut child);
+            tokio::task::spawn_local(async move {
+                let _place = place;
+                let mut body = subrequest::ask(child).await.into_plain_body();
+                while let Some(Ok(_)) = poll_fn(|cx| body.as_mut().poll_data(cx)).await {}
+            });
+        }
+        Verdict::Pass
+    }
+
+    /// Gives a subrequest the method and the fields of the visitor's request, and its body.
+    fn resemble(&self, exchange: &Exchange, child: &mut Exchange) {
+        let mut head = exchange.request.received.head.clone();
+        for field in [Known::Expect, Known::Te, Known::TransferEncoding, Known::Upgrade] {
+            head.fields_mut().remove_known(field);
+        }
+        let gathered = exchange.request.upload.gathered.clone().filter(|_| self.body);
+        if gathered.is_none() {
+            head.fields_mut().remove_known(Known::ContentLength);
+        }
+        child.request.received.head = head;
+        child.request.upload.length = gathered.as_ref().map(myriad_exchange::exchange::Gathered::length);
+        child.request.upload.gathered = gathered;
+    }
+}
+
+/// One of the requests that are under way, until it is dropped.
+struct Underway;
+
+impl Underway {
+    fn begin() -> Option<Self> {
+        let others = UNDER_WAY.get();
+        (others < MOST).then(|| {
+            UNDER_WAY.set(others + 1);
+            Self
+        })
+    }
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        UNDER_WAY.set(UNDER_WAY.get() - 1);
+    }
+}
