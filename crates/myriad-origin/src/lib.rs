@@ -10,6 +10,7 @@ pub mod fetch;
 pub mod group;
 mod http;
 pub mod make;
+mod memcached;
 pub mod mirror;
 pub mod nominated;
 pub mod observer;

@@ -10,8 +10,13 @@ use super::variables::VARIABLES;
 use myriad_exchange::exchange::variables::Row;
 
 /// Every protocol, in the order of the docs.
-static PROTOCOLS: &[&CompiledProtocol] =
-    &[&crate::fastcgi::PROTOCOL, &crate::http::PROTOCOL, &crate::scgi::PROTOCOL, &crate::uwsgi::PROTOCOL];
+static PROTOCOLS: &[&CompiledProtocol] = &[
+    &crate::fastcgi::PROTOCOL,
+    &crate::http::PROTOCOL,
+    &crate::scgi::PROTOCOL,
+    &crate::uwsgi::PROTOCOL,
+    &crate::memcached::PROTOCOL,
+];
 
 /// What the protocols bring to the language.
 pub fn languages() -> impl Iterator<Item = ProtocolLanguage> {

@@ -28,9 +28,10 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginRe
         return upgrade::tunnel(exchange, origin, head, upgraded);
     }
     let step = redirected(exchange, origin, &head);
-    let intercepted = origin.answer.intercept_errors
-        && head.status >= 300
-        && error_pages::has_page_now(exchange, head.status);
+    let intercepted = origin.protocol.intercepts(head.status)
+        || (origin.answer.intercept_errors
+            && head.status >= 300
+            && error_pages::has_page_now(exchange, head.status));
     let status = head.status;
     let step = match step {
         Some(step) => step,

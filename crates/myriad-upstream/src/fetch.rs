@@ -22,7 +22,7 @@ use crate::request::{OriginRequest, Protocol, RequestPayload};
 use crate::response::OriginResponse;
 use crate::stream::Counted;
 use crate::upload::{Upload, Wire};
-use crate::{cgi, fastcgi, http, timer, tls};
+use crate::{cgi, fastcgi, http, memcached, timer, tls};
 
 impl Group {
     /// Sends a request to one of the peers, or to several after each other as `request.retry` says, and returns once
@@ -186,7 +186,9 @@ impl Group {
         let keep = self.config.keepalive;
         match protocol {
             Protocol::FastCgi { keep_conn: true, .. } if keep.connections > 0 => Home::FastCgi(keep),
-            Protocol::Http { keep_alive: true, .. } if keep.http > 0 => Home::Http(pool.clone(), keep),
+            Protocol::Http { keep_alive: true, .. } | Protocol::Memcached(_) if keep.http > 0 => {
+                Home::Http(pool.clone(), keep)
+            }
             _ => Home::Nowhere,
         }
     }
@@ -304,6 +306,7 @@ fn upload(request: &mut OriginRequest) -> Upload {
     let (head, wire) = match &request.protocol {
         Protocol::FastCgi { params, keep_conn } => (fastcgi::request_head(params, *keep_conn), Wire::FastCgi),
         Protocol::Cgi { head } => (head.clone(), Wire::Plain),
+        Protocol::Memcached(get) => (get.head(), Wire::Plain),
         Protocol::Http { head, .. } => match payload {
             RequestPayload::Stream(_, None) => (head.clone(), Wire::Chunked),
             _ => (head.clone(), Wire::Plain),
@@ -320,6 +323,9 @@ async fn exchange(mut link: Link, request: &OriginRequest) -> Result<OriginRespo
         }
         Protocol::Cgi { .. } => {
             cgi::read_head(&mut link, request.method, request.max_head).await.map(Begun::Cgi)
+        }
+        Protocol::Memcached(get) => {
+            memcached::read_head(&mut link, get, request.max_head).await.map(Begun::Memcached)
         }
         Protocol::Http { upgrade, .. } => {
             http::read_head(&mut link, request.method, request.max_head, upgrade).await.map(Begun::Http)
@@ -342,6 +348,7 @@ async fn exchange(mut link: Link, request: &OriginRequest) -> Result<OriginRespo
 enum Begun {
     FastCgi(fastcgi::Answer),
     Cgi(cgi::Answer),
+    Memcached(memcached::Answer),
     Http(http::Answer),
 }
 
@@ -357,6 +364,11 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
         }
         Begun::Cgi(cgi::Answer { mut head, demux }) => {
             keep_first(&mut head, &link);
+            link.log.head(head.status);
+            link.active.0.took(false, link.log.elapsed_ms());
+            (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
+        }
+        Begun::Memcached(memcached::Answer { head, demux }) => {
             link.log.head(head.status);
             link.active.0.took(false, link.log.elapsed_ms());
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))

@@ -11,6 +11,7 @@ use myriad_http::{Method, ResponseHead};
 use crate::address::Address;
 use crate::attempts::Attempts;
 use crate::error::OriginError;
+use crate::memcached_get::MemcachedGet;
 use crate::tls::OriginTls;
 
 /// One request for an origin, whichever protocol it speaks.
@@ -61,6 +62,8 @@ pub enum Protocol {
         /// The environment as the protocol frames it; the length that it tells must be the payload's.
         head: Bytes,
     },
+    /// A `get` of memcached's text protocol.
+    Memcached(MemcachedGet),
     /// HTTP/1.0 or HTTP/1.1, over TCP or a unix socket.
     Http {
         /// The request line and all fields, empty line included, exactly as sent. Framing fields must agree with

@@ -68,13 +68,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
         "image_filter image_filter_jpeg_quality image_filter_webp_quality image_filter_sharpen \
          image_filter_transparency image_filter_interlace image_filter_buffer",
     ),
-    (
-        "memcached",
-        NO_MODULE,
-        "memcached_pass memcached_bind memcached_socket_keepalive memcached_connect_timeout \
-         memcached_send_timeout memcached_buffer_size memcached_read_timeout memcached_next_upstream \
-         memcached_next_upstream_tries memcached_next_upstream_timeout memcached_gzip_flag",
-    ),
     ("random_index", NO_MODULE, "random_index"),
     ("secure_link", NO_MODULE, "secure_link secure_link_md5 secure_link_secret"),
     ("ssl", NO_ECH, "ssl_ech_file"),

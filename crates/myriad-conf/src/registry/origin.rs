@@ -304,14 +304,15 @@ fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done 
                 b"error" => &mut next.error,
                 b"timeout" => &mut next.timeout,
                 b"denied" => &mut next.denied,
-                b"invalid_header" => &mut next.invalid_header,
+                // `invalid_response` and `not_found` are the words of `memcached_next_upstream`.
+                b"invalid_header" | b"invalid_response" => &mut next.invalid_header,
                 b"non_idempotent" => &mut next.non_idempotent,
                 b"http_500" => &mut next.http_500,
                 b"http_502" if http => &mut next.http_502,
                 b"http_503" => &mut next.http_503,
                 b"http_504" if http => &mut next.http_504,
                 b"http_403" => &mut next.http_403,
-                b"http_404" => &mut next.http_404,
+                b"http_404" | b"not_found" => &mut next.http_404,
                 b"http_429" => &mut next.http_429,
                 b"off" => &mut off,
                 _ => return Err(args.invalid(

@@ -79,6 +79,16 @@ pub trait OriginProtocol: Any + Send + Sync {
         true
     }
 
+    /// The status by which a request is answered that the protocol cannot ask; none where it can.
+    fn refuses(&self, _: &Request) -> Option<u16> {
+        None
+    }
+
+    /// Whether an answer of that status is never passed on: an error of our own takes its place.
+    fn intercepts(&self, _: u16) -> bool {
+        false
+    }
+
     /// Whether a request's body may be sent as it comes.
     fn takes_stream(&self, _: &RequestBody) -> bool {
         true
@@ -123,7 +133,7 @@ pub trait OriginProtocol: Any + Send + Sync {
         true
     }
 
-    /// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of an answer.
+    /// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of an answer, and adds what the protocol cannot tell.
     fn rewrite(&self, _: &mut Exchange, _: &mut Answer) {}
 
     /// Whether a text on the origin's error stream spoils the answer.

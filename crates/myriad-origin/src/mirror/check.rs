@@ -77,7 +77,7 @@ impl Mirror {
                 );
                 continue;
             };
-            let args = exchange.request.route.args.to_vec();
+            let args = exchange.request.route.args.clone();
             let Ok(mut child) = subrequest::begin(exchange, uri, &args) else { continue };
             self.resemble(exchange, &mut child);
             tokio::task::spawn_local(async move {

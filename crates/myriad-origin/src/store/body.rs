@@ -132,7 +132,10 @@ impl Storing {
                     }
                     Poll::Ready(done) => match flat(done) {
                         Ok(draft) => State::Ready(draft),
-                        Err(error) => return Poll::Ready(self.fail(&error)),
+                        Err(error) => {
+                            self.fail(&error);
+                            return Poll::Ready(());
+                        }
                     },
                 },
                 State::Ready(draft)
@@ -162,7 +165,10 @@ impl Storing {
                             self.report.site.worker.files.forget_below(path);
                             State::Over
                         }
-                        Err(error) => return Poll::Ready(self.fail(&error)),
+                        Err(error) => {
+                            self.fail(&error);
+                            return Poll::Ready(());
+                        }
                     },
                 },
             };

@@ -1,7 +1,7 @@
 //! Variables that stand where no request comes by: nginx refuses those that nothing defines there too.
 
 use myriad_conf::settings::{Handler, OriginSettings, Settings};
-use myriad_conf::{Doubt, Text};
+use myriad_conf::{Diagnostic, Doubt, Span, Text};
 
 use super::Compile;
 use super::place::PlaceContext;
@@ -36,7 +36,10 @@ pub(super) fn unused(compile: &mut Compile<'_>) {
     }
     let found = compile.errors.split_off(known);
     let is_unknown = |doubt: Option<&Doubt>| matches!(doubt, Some(Doubt::Name(_)));
-    compile.errors.extend(found.into_iter().filter(|error| is_unknown(error.doubt.as_deref())));
+    // What is written nowhere is a protocol's own name for what it needs of a place that asks.
+    let is_written = |error: &Diagnostic| error.span != Span::default();
+    let found = found.into_iter().filter(|error| is_written(error) && is_unknown(error.doubt.as_deref()));
+    compile.errors.extend(found);
 }
 
 impl Compile<'_> {

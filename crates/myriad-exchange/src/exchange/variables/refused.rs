@@ -25,7 +25,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("browser", NO_MODULE, "msie modern_browser ancient_browser"),
     ("geoip", NO_REGIONS, "geoip_region_name"),
     ("grpc", INTERNAL, "grpc_internal_trailers"),
-    ("memcached", NO_MODULE, "memcached_key"),
     ("proxy", NOT_YET, "proxy_add_via"),
     ("proxy", INTERNAL, "proxy_internal_body_length proxy_internal_chunked"),
     ("secure_link", NO_MODULE, "secure_link secure_link_expires"),

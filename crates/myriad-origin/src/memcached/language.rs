@@ -1,0 +1,38 @@
+//! What a configuration says of memcached: `memcached_*`.
+
+use myriad_conf::Diagnostic;
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, Family, FamilyRow, ONE, ProtocolLanguage, Set, pass,
+};
+use myriad_conf::settings::{Protocol, ProtocolFacts};
+
+pub(super) const MEMCACHED: Protocol =
+    Protocol::new(&ProtocolFacts { prefix: "memcached_", ..ProtocolFacts::ENVIRONMENT });
+
+pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(MEMCACHED, FAMILIES);
+
+/// `memcached_gzip_flag`; 0 where nothing is compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct GzipFlag(pub u32);
+
+myriad_conf::feature_settings!(GzipFlag);
+
+static FAMILIES: &[Family] = &[Family::new("origin", OWN).and_of_origins(ROWS)];
+
+static OWN: &[Directive] = &[Directive::new(
+    "memcached_gzip_flag",
+    Contexts::HSL,
+    ONE,
+    Set::Settings(|settings, args| {
+        *settings.feature_mut() = GzipFlag(flag(args)?);
+        Ok(())
+    }),
+    "The flag of values that are compressed by gzip.",
+)];
+
+static ROWS: &[FamilyRow] =
+    &[FamilyRow::new(pass("The memcached server that has the content, by `$memcached_key`."))];
+
+fn flag(args: &mut Arguments<'_>) -> Result<u32, Diagnostic> {
+    u32::try_from(args.number(0)?).map_err(|_| args.invalid(0, "a number of at most 32 bits"))
+}

@@ -1,0 +1,65 @@
+//! How memcached is asked.
+
+use myriad_exchange::exchange::media_type_of;
+use myriad_exchange::exchange::{Answer, Exchange, Purpose, Request};
+use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
+use myriad_http::{Known, Method};
+use myriad_script::Template;
+use myriad_upstream::{MemcachedGet, Protocol, RequestPayload};
+
+use crate::group;
+
+/// `memcached_*` of a place, beyond what all protocols share.
+pub(super) struct MemcachedPlace {
+    /// `$memcached_key`.
+    pub key: Template,
+    /// `memcached_gzip_flag`.
+    pub gzip_flag: u32,
+}
+
+impl OriginProtocol for MemcachedPlace {
+    fn make(
+        &self,
+        exchange: &mut Exchange,
+        _: RequestRules,
+        _: Purpose<'_>,
+        _: RequestPayload,
+    ) -> Result<ProtocolRequest, MakeError> {
+        let Exchange { request, frame } = exchange;
+        let mut key = Vec::new();
+        self.key.eval(request, frame, &mut key)?;
+        if key.is_empty() {
+            return Err(MakeError::Size("the \"$memcached_key\" variable is not set".to_owned()));
+        }
+        let method = request.received.head.method();
+        let protocol = Protocol::Memcached(MemcachedGet::new(&key, self.gzip_flag));
+        Ok(ProtocolRequest { protocol, method, body: RequestPayload::Empty, tls: None })
+    }
+
+    fn show(&self, _: &Request, peer: &str) -> String {
+        format!("memcached://{peer}")
+    }
+
+    fn who(&self, exchange: &mut Exchange, target: &Template) -> Result<Who, u16> {
+        group::named(exchange, target)
+    }
+
+    fn refuses(&self, request: &Request) -> Option<u16> {
+        (!matches!(request.received.head.method(), Method::Get | Method::Head)).then_some(405)
+    }
+
+    fn intercepts(&self, status: u16) -> bool {
+        status == 404
+    }
+
+    fn replaces(&self, _: Known) -> bool {
+        false
+    }
+
+    /// A value has no type: that of its name is told.
+    fn rewrite(&self, exchange: &mut Exchange, answer: &mut Answer) {
+        if answer.media_type.is_none() {
+            answer.media_type = Some(media_type_of(&exchange.request, &exchange.request.route.uri));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The client of memcached's text protocol (`doc/protocol.txt` of memcached): one `get` is a request, its value the body of the answer.
+//!
+//! ```text
+//! get KEY                    -> VALUE KEY FLAGS LENGTH   200, and LENGTH bytes
+//!                               ...
+//!                               END
+//!                            -> END                      404
+//! ```
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+
+use bytes::{Buf, Bytes};
+use myriad_http::{Known, ResponseHead};
+
+use crate::body::Demux;
+use crate::error::{ErrorKind, OriginError, Phase};
+use crate::link::{Home, Link};
+use crate::memcached_get::MemcachedGet;
+
+/// What stands behind a value.
+const TRAILER: &[u8] = b"\r\nEND\r\n";
+
+/// A response up to its body.
+pub(crate) struct Answer {
+    pub(crate) head: ResponseHead,
+    pub(crate) demux: Value,
+}
+
+/// Reads the line ahead of the value.
+pub(crate) async fn read_head(
+    link: &mut Link,
+    get: &MemcachedGet,
+    max_head: usize,
+) -> Result<Answer, OriginError> {
+    loop {
+        if let Some(end) = link.input.iter().position(|byte| *byte == b'\n') {
+            let line = link.input.split_to(end + 1);
+            let line = line.strip_suffix(b"\r\n").unwrap_or(&line);
+            return begin_body(line, get).inspect_err(|_| link.home = Home::Nowhere);
+        }
+        if link.input.len() >= max_head {
+            return Err(OriginError::new(
+                ErrorKind::TooLargeHead,
+                Phase::ReadingHead,
+                "memcached sent too big header",
+            ));
+        }
+        if poll_fn(|cx| link.poll_fill(cx, Phase::ReadingHead)).await? == 0 {
+            return Err(link.closed(Phase::ReadingHead));
+        }
+    }
+}
+
+fn begin_body(line: &[u8], get: &MemcachedGet) -> Result<Answer, OriginError> {
+    if line == b"END" {
+        let mut head = ResponseHead::new(404);
+        head.fields.push_known(Known::ContentLength, b"0");
+        return Ok(Answer { head, demux: Value { left: 0, seen: TRAILER.len(), surplus: false } });
+    }
+    let invalid = |what: &str| {
+        let shown = line[..line.len().min(64)].escape_ascii();
+        OriginError::invalid(Phase::ReadingHead, format!("memcached sent invalid {what} in \"{shown}\""))
+    };
+    let rest = line.strip_prefix(b"VALUE ").ok_or_else(|| invalid("response"))?;
+    let rest = rest.strip_prefix(&get.key[..]).and_then(|rest| rest.strip_prefix(b" "));
+    let mut words = rest.ok_or_else(|| invalid("key"))?.split(|byte| *byte == b' ');
+    let flags: u32 = words.next().and_then(number).ok_or_else(|| invalid("flags"))?;
+    let length: u64 = words.next().and_then(number).ok_or_else(|| invalid("length"))?;
+    let mut head = ResponseHead::new(200);
+    head.fields.push_known(Known::ContentLength, length.to_string().as_bytes());
+    if flags & get.gzip_flag != 0 {
+        head.fields.push_known(Known::ContentEncoding, b"gzip");
+    }
+    Ok(Answer { head, demux: Value { left: length, seen: 0, surplus: false } })
+}
+
+/// Digits alone, without a sign.
+fn number<T: std::str::FromStr>(digits: &[u8]) -> Option<T> {
+    let are_digits = digits.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(digits).ok().filter(|_| are_digits)?.parse().ok()
+}
+
+/// The value, of the length that was told, and what stands behind it.
+pub(crate) struct Value {
+    left: u64,
+    /// Bytes of the trailer that have come.
+    seen: usize,
+    /// Other bytes came than those that are to come.
+    surplus: bool,
+}
+
+impl Demux for Value {
+    fn advance(&mut self, link: &mut Link, out: &mut VecDeque<Bytes>) -> Result<bool, OriginError> {
+        let taken = link.input.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if taken > 0 {
+            out.push_back(link.input.split_to(taken).freeze());
+            self.left -= taken as u64;
+        }
+        if self.left > 0 {
+            return Ok(false);
+        }
+        let expected = &TRAILER[self.seen..];
+        let come = link.input.len().min(expected.len());
+        if link.input[..come] != expected[..come] {
+            self.surplus = true;
+            link.warn("memcached sent invalid trailer");
+            return Ok(true);
+        }
+        link.input.advance(come);
+        self.seen += come;
+        self.surplus |= !link.input.is_empty();
+        Ok(self.seen == TRAILER.len())
+    }
+
+    fn ends_at_close(&self) -> bool {
+        false
+    }
+
+    fn is_clean(&self) -> bool {
+        !self.surplus
+    }
+
+    fn left(&self) -> Option<u64> {
+        Some(self.left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begun(line: &str) -> Result<Answer, OriginError> {
+        begin_body(line.as_bytes(), &MemcachedGet::new(b"/a b", 2))
+    }
+
+    #[test]
+    fn value_is_told_by_its_line() {
+        let answer = begun("VALUE /a%20b 0 12").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((answer.head.status, answer.demux.left), (200, 12));
+        assert!(!answer.head.fields.has(Known::ContentEncoding));
+        let answer = begun("VALUE /a%20b 3 12 77").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(answer.head.known(Known::ContentEncoding), Some(&b"gzip"[..]));
+        let answer = begun("END").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((answer.head.status, answer.demux.left), (404, 0));
+    }
+
+    #[test]
+    fn other_lines_are_no_answer() {
+        for line in [
+            "",
+            "ERROR",
+            "CLIENT_ERROR line too long",
+            "VALUE /b 0 1",
+            "VALUE /a%20b",
+            "VALUE /a%20b 0",
+            "VALUE /a%20b x 1",
+            "VALUE /a%20b 0 +1",
+            "VALUE /a%20b 0 99999999999999999999",
+        ] {
+            assert!(begun(line).is_err(), "{line}");
+        }
+    }
+}

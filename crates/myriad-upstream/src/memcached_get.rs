@@ -1,0 +1,43 @@
+//! The command by which memcached is asked for a value.
+
+use bytes::Bytes;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemcachedGet {
+    /// The key as it goes over the wire.
+    pub(crate) key: Bytes,
+    /// Values with one of these flags are compressed by gzip (`memcached_gzip_flag`); 0 for none.
+    pub(crate) gzip_flag: u32,
+}
+
+impl MemcachedGet {
+    /// A value by its key; spaces, control characters and `%` in it are escaped, as nginx does it: no key ends the command early.
+    pub fn new(key: &[u8], gzip_flag: u32) -> Self {
+        let mut escaped = Vec::with_capacity(key.len());
+        for byte in key {
+            if *byte <= b' ' || *byte == b'%' {
+                escaped.extend_from_slice(format!("%{byte:02X}").as_bytes());
+            } else {
+                escaped.push(*byte);
+            }
+        }
+        Self { key: escaped.into(), gzip_flag }
+    }
+
+    /// The command.
+    pub(crate) fn head(&self) -> Bytes {
+        [b"get ", &self.key[..], b"\r\n"].concat().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_cannot_end_the_command() {
+        let get = MemcachedGet::new(b"/a b%\r\nset x\0", 0);
+        assert_eq!(&get.head()[..], b"get /a%20b%25%0D%0Aset%20x%00\r\n");
+    }
+}
