@@ -1,4 +1,5 @@
-//! The HTTP/2 codec, server role (RFC 9113, RFC 7541, RFC 9218): bytes in, events out; answers in, bytes out.
+//! The HTTP/2 codec, both roles (RFC 9113, RFC 7541, RFC 9218): bytes in, events out; answers or requests in, bytes out. The
+//! client's role is in [`client`]; the server's:
 //!
 //! ```text
 //!   input -> frame -> connection: state of streams, windows, floods -> Received::{Request, Data, Reset, ..}
@@ -10,11 +11,14 @@
 //! [`crate::h1::HeadLimits`], tables by 4096 bytes, streams by [`Config::max_streams`], bodies by their windows, answers to
 //! control frames by a backlog; who sends frames that lead nowhere is told `ENHANCE_YOUR_CALM`.
 
+mod block;
+pub mod client;
 mod connection;
 mod error;
 mod frame;
 pub mod hpack;
 mod output;
+mod patience;
 mod priority;
 pub(crate) mod request;
 mod settings;

@@ -1,26 +1,24 @@
 //! One connection, as a server sees it: bytes in, what they mean out.
 
-mod block;
 mod control;
 mod headers;
-mod patience;
 mod receive;
 mod send;
 mod stream;
 
 use std::ops::Range;
 
+use super::block::Block;
 use super::error::{ConnectionError, ErrorCode};
 use super::frame::{FrameHeader, kind};
 use super::hpack::{Decoder, Encoder};
 use super::output::Output;
+use super::patience::Patience;
 use super::request::Scratch;
 use super::settings::{self, Settings};
 use super::{FRAME_HEADER, MAX_FRAME, PREFACE};
 use crate::h1::HeadLimits;
 use crate::{ParseError, RequestHead};
-use block::Block;
-use patience::Patience;
 use stream::Streams;
 pub use stream::{Over, Volume};
 
@@ -214,6 +212,7 @@ impl Connection {
         self.check_order(header)?;
         let consumed = FRAME_HEADER + header.length;
         let Some(payload) = input.get(FRAME_HEADER..consumed) else { return Ok(PARTIAL) };
+        header.check_form()?;
         self.patience.frame(header.kind, header.length, self.output.len())?;
         let mut received = self.frame(header, payload, head)?;
         if let Received::Data { data, .. } = &mut received {
@@ -251,11 +250,11 @@ impl Connection {
             kind::PRIORITY => self.legacy_priority(header, payload),
             kind::RST_STREAM => self.rst_stream(header),
             kind::SETTINGS => self.settings(header, payload),
-            kind::PING => self.ping(header, payload),
-            kind::GOAWAY => Self::goaway(header),
+            kind::PING => Ok(self.ping(header, payload)),
             kind::WINDOW_UPDATE => self.window_update(header, payload),
             kind::CONTINUATION => self.continuation(header, payload, head),
             kind::PRIORITY_UPDATE => self.priority_update(header, payload),
+            // A client that leaves (`GOAWAY`) still has its answers, and closes when it has them.
             _ => Ok(Received::Nothing),
         }
     }

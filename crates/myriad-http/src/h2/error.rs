@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::hpack::DecodeError;
+
 /// An error code of `RST_STREAM` and `GOAWAY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
@@ -31,7 +33,7 @@ pub enum ErrorCode {
 /// The connection cannot go on: send what is in the output (a `GOAWAY` is), then close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionError {
-    /// The code that the client is told.
+    /// The code that the other side is told.
     pub code: ErrorCode,
     /// What is wrong, for the error log.
     pub reason: &'static str,
@@ -54,3 +56,11 @@ impl fmt::Display for ConnectionError {
 }
 
 impl std::error::Error for ConnectionError {}
+
+/// What a header block that cannot be read means for the connection (RFC 9113 §4.3).
+pub(super) fn compression(error: DecodeError) -> ConnectionError {
+    match error {
+        DecodeError::Broken => ConnectionError::new(ErrorCode::Compression, "invalid header block"),
+        DecodeError::TooLarge => ConnectionError::new(ErrorCode::EnhanceYourCalm, "header too large"),
+    }
+}

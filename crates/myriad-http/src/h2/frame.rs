@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{ErrorCode, FRAME_HEADER};
+use super::{ConnectionError, ErrorCode, FRAME_HEADER};
 
 /// The types of frame that are acted on; others are ignored (RFC 9113 §5.5).
 pub(super) mod kind {
@@ -62,6 +62,25 @@ impl FrameHeader {
     pub(super) fn has(self, flag: u8) -> bool {
         self.flags & flag != 0
     }
+
+    /// Refuses a frame whose type cannot have its size, or does not belong where it came: what holds on either side.
+    pub(super) fn check_form(self) -> Result<(), ConnectionError> {
+        let size = |reason| Err(ConnectionError::new(ErrorCode::FrameSize, reason));
+        let place = |reason| Err(ConnectionError::protocol(reason));
+        match self.kind {
+            kind::PING if self.length != 8 => size("PING of a size other than 8"),
+            kind::PING if self.stream != 0 => place("PING on a stream"),
+            kind::GOAWAY if self.length < 8 => size("GOAWAY too short"),
+            kind::GOAWAY if self.stream != 0 => place("GOAWAY on a stream"),
+            kind::RST_STREAM if self.length != 4 => size("RST_STREAM of a size other than 4"),
+            kind::WINDOW_UPDATE if self.length != 4 => size("WINDOW_UPDATE of a size other than 4"),
+            kind::SETTINGS if self.stream != 0 => place("SETTINGS on a stream"),
+            kind::SETTINGS if self.has(flag::ACK) && self.length != 0 => {
+                size("SETTINGS with ACK and content")
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What of a payload is content once padding (RFC 9113 §6.1) is taken off.
@@ -73,6 +92,19 @@ pub(super) fn unpadded(header: FrameHeader, payload: &[u8]) -> Result<Range<usiz
     // The padding may fill all but its own length.
     let end = payload.len().checked_sub(padding).filter(|end| *end >= 1).ok_or(ErrorCode::Protocol)?;
     Ok(1..end)
+}
+
+/// The fragment of a header block that `HEADERS` holds, and whether its stream depends on itself (RFC 7540 §5.3.1).
+pub(super) fn fragment(header: FrameHeader, payload: &[u8]) -> Result<(&[u8], bool), ConnectionError> {
+    let range = unpadded(header, payload).map_err(|code| ConnectionError::new(code, "invalid padding"))?;
+    let fragment = &payload[range];
+    if !header.has(flag::PRIORITY) {
+        return Ok((fragment, false));
+    }
+    match fragment.split_at_checked(5) {
+        Some((priority, rest)) => Ok((rest, number(priority) == Some(header.stream))),
+        None => Err(ConnectionError::new(ErrorCode::FrameSize, "HEADERS too short for its priority")),
+    }
 }
 
 /// The number in the first four bytes, without the bit that is reserved everywhere.

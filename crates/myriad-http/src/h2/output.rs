@@ -5,6 +5,9 @@ use std::io::IoSlice;
 
 use bytes::{Buf, Bytes, BytesMut};
 
+use super::MAX_FRAME;
+use super::frame::{FrameHeader, flag, kind};
+
 /// Pieces shorter than this are copied: a stretch of its own costs more.
 const COPY_BELOW: usize = 1024;
 
@@ -58,6 +61,38 @@ impl Output {
         if self.len == 0 {
             *self = Self::default();
         }
+    }
+
+    /// Queues a frame whose payload is small.
+    pub(super) fn frame(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        let header = FrameHeader { length: payload.len(), kind, flags, stream };
+        self.copy(&header.bytes());
+        self.copy(payload);
+    }
+
+    /// Queues a header block, in as many frames as it takes; `end` says that nothing follows on its stream.
+    pub(super) fn header_block(&mut self, stream: u32, block: &[u8], end: bool) {
+        let mut kind = kind::HEADERS;
+        let mut flags = if end { flag::END_STREAM } else { 0 };
+        let (mut fragment, mut rest) = block.split_at(block.len().min(MAX_FRAME));
+        loop {
+            if rest.is_empty() {
+                flags |= flag::END_HEADERS;
+            }
+            self.frame(kind, flags, stream, fragment);
+            if rest.is_empty() {
+                return;
+            }
+            (kind, flags) = (kind::CONTINUATION, 0);
+            (fragment, rest) = rest.split_at(rest.len().min(MAX_FRAME));
+        }
+    }
+
+    /// Queues a piece of a body.
+    pub(super) fn data(&mut self, stream: u32, data: Bytes, end: bool) {
+        let flags = if end { flag::END_STREAM } else { 0 };
+        self.copy(&FrameHeader { length: data.len(), kind: kind::DATA, flags, stream }.bytes());
+        self.share(data);
     }
 
     pub(super) fn copy(&mut self, bytes: &[u8]) {

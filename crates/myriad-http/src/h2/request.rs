@@ -193,7 +193,7 @@ fn check_line(method: &[u8], path: &[u8], scheme: &[u8]) -> Result<(), ParseErro
 
 /// Refuses bytes that no name may hold (RFC 9113 §8.2.1, RFC 9110 §5.1); tells whether there are some that nginx calls
 /// invalid.
-fn check_name(name: &[u8], underscores: bool) -> Result<bool, ParseError> {
+pub(crate) fn check_name(name: &[u8], underscores: bool) -> Result<bool, ParseError> {
     if name.is_empty() {
         return Err(ParseError::InvalidFieldName);
     }
@@ -212,7 +212,7 @@ fn check_name(name: &[u8], underscores: bool) -> Result<bool, ParseError> {
 
 /// Refuses control bytes other than tabs (RFC 9110 §5.5), as in HTTP/1: RFC 9113 §8.2.1 demands it of three alone, and
 /// origins refuse the others, or read them each in their own way.
-fn check_value(value: &[u8]) -> Result<(), ParseError> {
+pub(crate) fn check_value(value: &[u8]) -> Result<(), ParseError> {
     if value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
         Err(ParseError::ControlByte)
     } else {

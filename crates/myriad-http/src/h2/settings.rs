@@ -1,4 +1,4 @@
-//! What the client says of itself (RFC 9113 §6.5.2).
+//! What the other side says of itself (RFC 9113 §6.5.2).
 
 use super::{ConnectionError, ErrorCode, MAX_FRAME};
 
@@ -13,20 +13,36 @@ pub(super) const MAX_FRAME_SIZE: u16 = 5;
 /// RFC 9218 §2.1.
 pub(super) const NO_RFC7540_PRIORITIES: u16 = 9;
 
-/// The client's settings that this side acts on.
+/// The payload of a frame that says these.
+pub(super) fn payload(all: &[(u16, u32)]) -> Vec<u8> {
+    let bytes = |(id, value): &(u16, u32)| id.to_be_bytes().into_iter().chain(value.to_be_bytes());
+    all.iter().flat_map(bytes).collect()
+}
+
+/// The other side's settings that this one acts on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
-    /// Largest table that the client keeps for what it is sent, bytes.
+    /// Largest table that it keeps for what it is sent, bytes.
     pub(super) header_table: u32,
     /// Window of a stream at its beginning, bytes.
     pub(super) initial_window: u32,
-    /// Largest payload of a frame that the client takes, bytes.
+    /// Largest payload of a frame that it takes, bytes.
     pub(super) max_frame: u32,
+    /// Streams that it lets be open at once; none where it has not said.
+    pub(super) max_streams: Option<u32>,
+    /// It means to send answers that nobody asked for, which a client alone may say.
+    pub(super) push: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { header_table: 4096, initial_window: 65_535, max_frame: MAX_FRAME as u32 }
+        Self {
+            header_table: 4096,
+            initial_window: 65_535,
+            max_frame: MAX_FRAME as u32,
+            max_streams: None,
+            push: false,
+        }
     }
 }
 
@@ -44,6 +60,8 @@ impl Settings {
             match u16::from_be_bytes([a, b]) {
                 HEADER_TABLE_SIZE => self.header_table = value,
                 ENABLE_PUSH if value > 1 => return Err(ConnectionError::protocol("invalid ENABLE_PUSH")),
+                ENABLE_PUSH => self.push = value == 1,
+                MAX_CONCURRENT_STREAMS => self.max_streams = Some(value),
                 INITIAL_WINDOW_SIZE if value > MAX_WINDOW => {
                     return Err(ConnectionError::new(ErrorCode::FlowControl, "invalid INITIAL_WINDOW_SIZE"));
                 }

@@ -3,19 +3,16 @@
 use std::collections::VecDeque;
 
 use super::super::MAX_FRAME;
-use super::super::frame::{FrameHeader, flag, kind, number, unpadded};
-use super::super::hpack::DecodeError;
+use super::super::block::Block;
+use super::super::error::compression;
+use super::super::frame::{FrameHeader, flag, fragment, kind};
 use super::super::request::{RequestBuilder, is_trailer};
 use super::super::settings::Settings;
 use super::super::{ConnectionError, ErrorCode, Priority};
-use super::block::Block;
 use super::stream::{Closed, Stream, Volume};
 use super::{Connection, Received};
 use crate::h1::{Framing, request_framing};
 use crate::{ParseError, RequestHead, Version};
-
-/// Most `CONTINUATION` frames of one block: a block that is not larger than allowed needs few.
-const CONTINUATIONS: u32 = 100;
 
 /// What a header block is for.
 enum Purpose {
@@ -37,21 +34,11 @@ impl Connection {
         if header.stream.is_multiple_of(2) {
             return Err(ConnectionError::protocol("HEADERS on a stream that is not the client's"));
         }
-        let range =
-            unpadded(header, payload).map_err(|code| ConnectionError::new(code, "invalid padding"))?;
-        let mut fragment = &payload[range];
-        let mut selfish = false;
-        if header.has(flag::PRIORITY) {
-            let Some((priority, rest)) = fragment.split_at_checked(5) else {
-                return Err(ConnectionError::new(ErrorCode::FrameSize, "HEADERS too short for its priority"));
-            };
-            selfish = number(priority) == Some(header.stream);
-            fragment = rest;
-        }
+        let (fragment, selfish) = fragment(header, payload)?;
         if header.has(flag::END_HEADERS) {
             return self.complete(header, fragment, selfish, head);
         }
-        self.block = Some(Block { opening: header, bytes: fragment.to_vec(), frames: 0, selfish });
+        self.block = Some(Block::new(header, fragment, selfish));
         Ok(Received::Nothing)
     }
 
@@ -64,12 +51,8 @@ impl Connection {
         let Some(mut block) = self.block.take() else {
             return Err(ConnectionError::protocol("CONTINUATION without a header block"));
         };
-        block.frames += 1;
-        block.bytes.extend_from_slice(payload);
         // Compressed, a block is hardly ever longer than what it stands for.
-        if block.frames > CONTINUATIONS || block.bytes.len() > self.config.head.total.max(super::MAX_FRAME) {
-            return Err(ConnectionError::new(ErrorCode::EnhanceYourCalm, "header block too large"));
-        }
+        block.extend(payload, self.config.head.total.max(MAX_FRAME))?;
         if header.has(flag::END_HEADERS) {
             return self.complete(block.opening, &block.bytes, block.selfish, head);
         }
@@ -240,12 +223,5 @@ impl Connection {
             return self.stream_error(header.stream, ErrorCode::Protocol);
         }
         self.end_of_body(header.stream, 0..0)
-    }
-}
-
-fn compression(error: DecodeError) -> ConnectionError {
-    match error {
-        DecodeError::Broken => ConnectionError::new(ErrorCode::Compression, "invalid header block"),
-        DecodeError::TooLarge => ConnectionError::new(ErrorCode::EnhanceYourCalm, "header too large"),
     }
 }

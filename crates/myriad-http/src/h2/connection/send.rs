@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::super::frame::{FrameHeader, flag, kind};
+use super::super::frame::{flag, kind};
 use super::super::{ErrorCode, FRAME_HEADER, MAX_FRAME, Priority};
 use super::Connection;
 use super::stream::{Closed, Over, Volume};
@@ -189,9 +189,7 @@ impl Connection {
         self.turn += 1;
         self.send_window -= count as i64;
         self.patience.served(count);
-        let flags = if end { flag::END_STREAM } else { 0 };
-        self.output.copy(&FrameHeader { length: count, kind: kind::DATA, flags, stream: id }.bytes());
-        self.output.share(data);
+        self.output.data(id, data, end);
         if end {
             self.sent(id);
         }
@@ -226,21 +224,7 @@ impl Connection {
             let frames = block.len().div_ceil(MAX_FRAME).max(1);
             found.sent.head += (block.len() + frames * FRAME_HEADER) as u64;
         }
-        let mut kind = kind::HEADERS;
-        let mut flags = if end { flag::END_STREAM } else { 0 };
-        let (first, mut rest) = block.split_at(block.len().min(MAX_FRAME));
-        let mut fragment = first;
-        loop {
-            if rest.is_empty() {
-                flags |= flag::END_HEADERS;
-            }
-            self.put(kind, flags, stream, fragment);
-            if rest.is_empty() {
-                return;
-            }
-            (kind, flags) = (kind::CONTINUATION, 0);
-            (fragment, rest) = rest.split_at(rest.len().min(MAX_FRAME));
-        }
+        self.output.header_block(stream, block, end);
     }
 
     /// The server has ended its side.

@@ -89,7 +89,8 @@ impl Encoder {
 fn worth_keeping(name: &[u8], value: &[u8]) -> bool {
     !matches!(
         name,
-        b"age"
+        b":path"
+            | b"age"
             | b"authorization"
             | b"content-length"
             | b"content-location"

@@ -1,19 +1,21 @@
-//! How much a client may cost without being served: rapid resets, and floods of frames that lead nowhere.
+//! How much the other side may cost without a use: rapid resets, and floods of frames that lead nowhere.
 //!
-//! There is no clock here, so both are measured against what the client is served: requests that end as they should, and
-//! bytes of bodies. Someone who uses the connection never comes near the limits, however long it lives.
+//! There is no clock here, so both are measured against what the connection is of use for: requests that end as they should, and
+//! bytes of bodies. Who uses the connection never comes near the limits, however long it lives.
 
-use super::super::frame::kind;
-use super::super::{ConnectionError, ErrorCode};
+use super::frame::kind;
+use super::{ConnectionError, ErrorCode};
 use crate::Resets;
 
-/// Frames without a purpose of their own that a client may send ahead of requests and bodies.
+/// Frames without a purpose of their own that may come ahead of heads and bodies.
 const FRAMES: u32 = 10_000;
 /// What each request, and each piece of a body, is worth in frames: windows are updated for it, settings change.
 const WORTH: u32 = 16;
 /// Bytes of a body that are worth a frame's header.
 const PIECE: usize = 256;
-/// Most bytes that wait for a client who goes on asking for answers to control frames.
+/// Bytes of the shortest message of gRPC, which streams send one after another for as long as they like.
+const MESSAGE: usize = 5;
+/// Most bytes that wait for a side that goes on asking for answers to control frames.
 const BACKLOG: usize = 1024 * 1024;
 
 /// What is left of it.
@@ -33,10 +35,22 @@ impl Patience {
         match kind {
             kind::HEADERS => self.frames = FRAMES.min(self.frames + WORTH),
             kind::DATA if length >= PIECE => self.frames = FRAMES.min(self.frames + 1),
+            kind::DATA if length >= MESSAGE => {}
             kind::PING | kind::SETTINGS if waiting > BACKLOG => return Err(too_much("answers are not read")),
             _ => self.frames = self.frames.checked_sub(1).ok_or_else(|| too_much("flood of frames"))?,
         }
         Ok(())
+    }
+
+    /// A frame has come on a stream that is no more: it may have been under way, but there is no end of such frames.
+    pub(super) fn stray(&mut self) -> Result<(), ConnectionError> {
+        self.frames = self.frames.checked_sub(2 * WORTH).ok_or_else(|| too_much("flood of frames"))?;
+        Ok(())
+    }
+
+    /// A piece of a body has come that somebody waits for, or has left as whole as it was given: nothing is wasted however short it is.
+    pub(super) fn useful(&mut self) {
+        self.frames = FRAMES.min(self.frames + 2);
     }
 
     /// So many bytes of a body were put into a frame: the client will have its windows updated.

@@ -1,0 +1,143 @@
+//! Requests: heads at once, bodies as windows allow (RFC 9113 §5.2, §8.1).
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+use super::super::{ErrorCode, MAX_FRAME};
+use super::Client;
+use super::stream::Stream;
+use crate::Method;
+
+impl Client {
+    /// Sends the head of a request on a new stream: its pseudo-fields, then its fields, whose names may be in any case. `end` says that
+    /// no body follows, `most_head` how many bytes the fields of its answer may have. None where there is no room for it
+    /// ([`Client::has_room`]).
+    pub fn open<'a>(
+        &mut self,
+        method: Method,
+        fields: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
+        end: bool,
+        most_head: usize,
+    ) -> Option<u32> {
+        if !self.has_room() {
+            return None;
+        }
+        let id = self.streams.next()?;
+        let mut block = std::mem::take(&mut self.header_block);
+        block.clear();
+        self.encoder.begin(&mut block);
+        for (name, value) in fields {
+            self.encoder.field(name, value, &mut block);
+        }
+        self.output.header_block(id, &block, end);
+        self.streams.add(Stream {
+            id,
+            method,
+            most_head,
+            sending: !end,
+            receiving: true,
+            answered: false,
+            interim: 0,
+            expected: None,
+            send_window: i64::from(self.server.initial_window),
+            receive_window: i64::from(self.window),
+            released: 0,
+            queue: VecDeque::new(),
+            ended: end,
+            turn: 0,
+            sent: block.len() as u64,
+        });
+        self.header_block = block;
+        Some(id)
+    }
+
+    /// Queues a piece of a request's body. `end` says that it is the last. What is queued for a stream that is gone is dropped.
+    pub fn send(&mut self, stream: u32, data: Bytes, end: bool) {
+        let Some(found) = self.streams.get(stream).filter(|found| !found.ended) else { return };
+        if !data.is_empty() {
+            found.queue.push_back(data);
+        }
+        found.ended = end;
+    }
+
+    /// Whether more of a request's body should be fetched: nothing of it is queued, and the origin takes some.
+    pub fn wants(&mut self, stream: u32) -> bool {
+        let room = self.send_window > 0;
+        self.streams
+            .get(stream)
+            .is_some_and(|found| !found.ended && found.queue.is_empty() && found.send_window > 0 && room)
+    }
+
+    /// Whether the end of a request has not been put into the output.
+    pub fn is_sending(&mut self, stream: u32) -> bool {
+        self.streams.get(stream).is_some_and(|found| found.sending)
+    }
+
+    /// Bytes of a request that have been put into the output.
+    pub fn sent(&mut self, stream: u32) -> u64 {
+        self.streams.get(stream).map_or(0, |found| found.sent)
+    }
+
+    /// Bytes of a body that are still to come, where its head told its length.
+    pub fn expected(&mut self, stream: u32) -> Option<u64> {
+        self.streams.get(stream).and_then(|found| found.expected)
+    }
+
+    /// Nobody wants the rest of the answer (RFC 9113 §6.4).
+    pub fn cancel(&mut self, stream: u32) {
+        if self.streams.close(stream).is_some() {
+            self.put_reset(stream, ErrorCode::Cancel);
+        }
+    }
+
+    /// Moves queued bodies into the output until it holds `most` bytes; streams take turns.
+    pub fn schedule(&mut self, most: usize) {
+        while self.output.len() < most {
+            let room = self.send_window > 0;
+            let next = self
+                .streams
+                .all()
+                .iter()
+                .filter(|stream| stream.is_sendable() && (room || stream.queue.is_empty()))
+                .min_by_key(|stream| (stream.turn, stream.id))
+                .map(|stream| stream.id);
+            let Some(id) = next else { return };
+            self.put_data(id);
+        }
+    }
+
+    /// Puts one frame of a stream's body into the output.
+    fn put_data(&mut self, id: u32) {
+        // Larger frames, which the origin may take, would hold up the other streams.
+        let room = self.send_window.min(MAX_FRAME as i64);
+        let turn = self.turn;
+        let Some(stream) = self.streams.get(id) else { return };
+        let mut data = Bytes::new();
+        let mut is_whole = false;
+        if let Some(first) = stream.queue.front_mut() {
+            let count = first.len().min(usize::try_from(stream.send_window.min(room)).unwrap_or(0));
+            data = first.split_to(count);
+            if first.is_empty() {
+                is_whole = true;
+                stream.queue.pop_front();
+            }
+        }
+        stream.send_window -= data.len() as i64;
+        stream.sent += data.len() as u64;
+        stream.turn = turn;
+        let end = stream.queue.is_empty() && stream.ended;
+        let is_over = end && !stream.receiving;
+        stream.sending = !end;
+        self.turn += 1;
+        self.send_window -= data.len() as i64;
+        self.patience.served(data.len());
+        if is_whole {
+            self.patience.useful();
+        }
+        self.output.data(id, data, end);
+        if is_over {
+            self.streams.close(id);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The fields of a header block as the head of an answer (RFC 9113 §8.2, §8.3.2).
+
+use super::super::request::{check_name, check_value};
+use super::Lost;
+use crate::h1::HeadLimits;
+use crate::{Fields, Known, ParseError, ResponseHead, Version};
+
+/// What counts for a field beside its bytes, as `SETTINGS_MAX_HEADER_LIST_SIZE` counts (RFC 9113 §6.5.2), without what a table needs:
+/// about what separates fields in HTTP/1.
+const SEPARATORS: usize = 4;
+
+/// Takes the fields of one block, in order.
+pub(super) struct ResponseBuilder {
+    status: Option<u16>,
+    fields: Fields,
+    /// Bytes that may still come.
+    left: usize,
+    most_fields: usize,
+    error: Option<Lost>,
+}
+
+impl ResponseBuilder {
+    /// A head whose fields have at most `most` bytes.
+    pub(super) fn new(most: usize) -> Self {
+        let most_fields = HeadLimits::default().fields;
+        Self { status: None, fields: Fields::new(), left: most, most_fields, error: None }
+    }
+
+    /// Takes a field. What follows an error is not looked at.
+    pub(super) fn field(&mut self, name: &[u8], value: &[u8]) {
+        if self.error.is_none() {
+            self.error = self.take(name, value).err();
+        }
+    }
+
+    /// The block is over.
+    pub(super) fn finish(self) -> Result<ResponseHead, Lost> {
+        match (self.error, self.status) {
+            (Some(error), _) => Err(error),
+            (None, None) => Err(Lost::Malformed(ParseError::InvalidPseudoField)),
+            (None, Some(status)) => {
+                let mut head = ResponseHead::new(status).with_version(Version::Http2);
+                head.fields = self.fields;
+                Ok(head)
+            }
+        }
+    }
+
+    /// The block is over, and is no head but a trailer section, which has no status.
+    pub(super) fn finish_trailers(self) -> Result<Fields, Lost> {
+        match (self.error, self.status) {
+            (Some(error), _) => Err(error),
+            (None, Some(_)) => Err(Lost::Malformed(ParseError::InvalidPseudoField)),
+            (None, None) => Ok(self.fields),
+        }
+    }
+
+    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), Lost> {
+        let size = name.len() + value.len() + SEPARATORS;
+        self.left = self.left.checked_sub(size).ok_or(Lost::TooLarge)?;
+        check_value(value).map_err(Lost::Malformed)?;
+        if name.first() == Some(&b':') {
+            return self.pseudo(name, value).map_err(Lost::Malformed);
+        }
+        check_name(name, true).map_err(Lost::Malformed)?;
+        // RFC 9113 §8.2.2.
+        if is_of_connection(name) {
+            return Err(Lost::Malformed(ParseError::ConnectionField));
+        }
+        if self.fields.len() >= self.most_fields {
+            return Err(Lost::TooLarge);
+        }
+        self.fields.push(name, value.trim_ascii());
+        Ok(())
+    }
+
+    fn pseudo(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
+        if name != b":status" || self.status.is_some() || !self.fields.is_empty() {
+            return Err(ParseError::InvalidPseudoField);
+        }
+        let [b'1'..=b'9', b'0'..=b'9', b'0'..=b'9'] = value else {
+            return Err(ParseError::InvalidStatusLine);
+        };
+        let digits = value.iter().map(|digit| u16::from(digit - b'0'));
+        self.status = Some(digits.fold(0, |status, digit| status * 10 + digit));
+        Ok(())
+    }
+}
+
+/// Whether a field belongs to a connection of HTTP/1.
+fn is_of_connection(name: &[u8]) -> bool {
+    matches!(
+        Known::from_bytes(name),
+        Some(
+            Known::Connection
+                | Known::KeepAlive
+                | Known::ProxyConnection
+                | Known::TransferEncoding
+                | Known::Upgrade
+        )
+    )
+}

@@ -1,0 +1,118 @@
+//! An origin of frames by hand, or this crate's own server, and what the client makes of it.
+
+mod floods;
+mod pair;
+mod rules;
+mod swept;
+
+use std::io::IoSlice;
+
+use super::*;
+use crate::Method;
+use crate::h2::frame::flag;
+
+const GET: [(&[u8], &[u8]); 4] =
+    [(b":method", b"GET"), (b":scheme", b"http"), (b":path", b"/"), (b":authority", b"a.example")];
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let header = FrameHeader { length: payload.len(), kind, flags, stream };
+    [&header.bytes()[..], payload].concat()
+}
+
+/// A header block of literal fields.
+fn block(fields: &[(&str, &str)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, value) in fields {
+        out.push(0);
+        for text in [name, value] {
+            out.push(text.len() as u8);
+            out.extend_from_slice(text.as_bytes());
+        }
+    }
+    out
+}
+
+fn head(stream: u32, end: bool, fields: &[(&str, &str)]) -> Vec<u8> {
+    let end = if end { flag::END_STREAM } else { 0 };
+    frame(kind::HEADERS, flag::END_HEADERS | end, stream, &block(fields))
+}
+
+fn data(stream: u32, end: bool, payload: &[u8]) -> Vec<u8> {
+    frame(kind::DATA, if end { flag::END_STREAM } else { 0 }, stream, payload)
+}
+
+fn reset(stream: u32, code: ErrorCode) -> Vec<u8> {
+    frame(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes())
+}
+
+fn goaway(last: u32) -> Vec<u8> {
+    frame(kind::GOAWAY, 0, 0, &[&last.to_be_bytes()[..], &[0; 4]].concat())
+}
+
+/// A client whose origin has said hello, its own hello taken off.
+fn greeted() -> Client {
+    let mut client = Client::new(1000);
+    feed(&mut client, &frame(kind::SETTINGS, 0, 0, &[])).expect("settings");
+    take(&mut client);
+    client
+}
+
+fn ask(client: &mut Client) -> u32 {
+    client.open(Method::Get, GET, true, 4096).expect("room")
+}
+
+fn post(client: &mut Client) -> u32 {
+    client.open(Method::Post, GET, false, 4096).expect("room")
+}
+
+/// Gives all of `input`, which ends with a frame; what it means, as text, but for nothings.
+fn feed(client: &mut Client, mut input: &[u8]) -> Result<Vec<String>, ErrorCode> {
+    let mut all = Vec::new();
+    while !input.is_empty() {
+        let Input { consumed, answered } = client.receive(input).map_err(|error| error.code)?;
+        match answered {
+            Answered::Partial => panic!("the input ends within a frame"),
+            Answered::Nothing => {}
+            Answered::Head { stream, head, end } => all.push(format!("{stream} {} {end}", head.status)),
+            Answered::Data { stream, data, end } => {
+                let data = String::from_utf8_lossy(&input[data]);
+                all.push(format!("{stream} \"{data}\" {end}"));
+            }
+            Answered::Trailers { stream, fields } => all.push(format!("{stream} trailers {}", fields.len())),
+        }
+        input = &input[consumed..];
+    }
+    Ok(all)
+}
+
+fn lost(client: &mut Client) -> Vec<(u32, Lost)> {
+    std::iter::from_fn(|| client.next_lost()).collect()
+}
+
+/// All that is to be sent.
+fn take(client: &mut Client) -> Vec<u8> {
+    client.schedule(usize::MAX);
+    drain(client.output())
+}
+
+fn drain(output: &mut Output) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while !output.is_empty() {
+        let mut slices = [IoSlice::new(&[]); 4];
+        let count = output.slices(&mut slices);
+        let stretch: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.iter().copied()).collect();
+        output.advance(stretch.len());
+        bytes.extend(stretch);
+    }
+    bytes
+}
+
+/// The kinds and streams of the frames.
+fn kinds(mut bytes: &[u8]) -> Vec<(u8, u32)> {
+    let mut all = Vec::new();
+    while let Some(header) = FrameHeader::read(bytes) {
+        all.push((header.kind, header.stream));
+        bytes = &bytes[FRAME_HEADER + header.length..];
+    }
+    all
+}

@@ -1,0 +1,143 @@
+//! Origins that cost more than they are of use.
+
+use super::*;
+
+/// After how many of `input`, given again and again to a client that sends all it has, the connection ends; at most `most`.
+fn patience_with(
+    client: &mut Client,
+    most: u32,
+    mut input: impl FnMut(&mut Client) -> Vec<u8>,
+) -> Option<u32> {
+    (0..most).find(|_| {
+        let input = input(client);
+        let result = feed(client, &input);
+        take(client);
+        lost(client);
+        if let Err(code) = result {
+            assert_eq!(code, ErrorCode::EnhanceYourCalm);
+        }
+        result.is_err()
+    })
+}
+
+#[test]
+fn rapid_resets_end_the_connection() {
+    let resets = |client: &mut Client| {
+        let id = ask(client);
+        reset(id, ErrorCode::RefusedStream)
+    };
+    assert_eq!(patience_with(&mut greeted(), 1000, resets), Some(200));
+}
+
+#[test]
+fn resets_among_answers_are_fine() {
+    let mut client = greeted();
+    for _ in 0..2000 {
+        let (first, second) = (ask(&mut client), ask(&mut client));
+        let input = [reset(first, ErrorCode::Cancel), head(second, true, &[(":status", "204")])].concat();
+        feed(&mut client, &input).expect("it is of use");
+        assert_eq!(lost(&mut client).len(), 1);
+        take(&mut client);
+    }
+}
+
+#[test]
+fn frames_that_lead_nowhere_end_the_connection() {
+    let floods = [
+        frame(kind::PING, 0, 0, &[0; 8]),
+        frame(kind::SETTINGS, 0, 0, &[]),
+        frame(kind::PRIORITY, 0, 1, &[0; 5]),
+        frame(kind::WINDOW_UPDATE, 0, 1, &[0, 0, 0, 1]),
+        goaway(1),
+        data(1, false, b""),
+        frame(250, 0, 0, &[]),
+    ];
+    for flood in floods {
+        let mut client = greeted();
+        post(&mut client);
+        feed(&mut client, &head(1, false, &[(":status", "200")])).expect("a head");
+        assert!(patience_with(&mut client, 20_000, |_| flood.clone()).is_some(), "{flood:?}");
+    }
+}
+
+#[test]
+fn answers_to_nobody_end_the_connection() {
+    for flood in [head(1, false, &[(":status", "200")]), data(1, false, &[0; 300])] {
+        let mut client = greeted();
+        let id = ask(&mut client);
+        client.cancel(id);
+        assert!(patience_with(&mut client, 20_000, |_| flood.clone()).is_some());
+    }
+}
+
+#[test]
+fn control_frames_whose_answers_are_not_read_end_the_connection() {
+    let mut client = greeted();
+    ask(&mut client);
+    feed(&mut client, &head(1, false, &[(":status", "200")])).expect("a head");
+    let ended = (0..200_000).any(|_| {
+        let input = [frame(kind::PING, 0, 0, &[0; 8]), data(1, false, b"message")].concat();
+        let result = feed(&mut client, &input);
+        client.release(1, 7);
+        result.is_err()
+    });
+    assert!(ended, "the backlog is bounded");
+}
+
+#[test]
+fn a_long_stream_of_short_messages_is_fine() {
+    let mut client = greeted();
+    let id = post(&mut client);
+    feed(&mut client, &head(id, false, &[(":status", "200")])).expect("a head");
+    for _ in 0..30_000 {
+        client.send(id, bytes::Bytes::from_static(b"\0\0\0\0\0"), false);
+        take(&mut client);
+        let more = frame(kind::WINDOW_UPDATE, 0, id, &5_u32.to_be_bytes());
+        let input = [data(id, false, b"\0\0\0\0\0"), more, frame(kind::PING, 0, 0, &[0; 8])].concat();
+        feed(&mut client, &input).expect("it is of use");
+        client.release(id, 5);
+    }
+}
+
+#[test]
+fn interim_answers_have_an_end() {
+    let mut client = greeted();
+    let id = ask(&mut client);
+    for _ in 0..MAX_INTERIM {
+        feed(&mut client, &head(id, false, &[(":status", "103")])).expect("one of a few");
+    }
+    assert!(lost(&mut client).is_empty());
+    feed(&mut client, &head(id, false, &[(":status", "103")])).expect("the connection goes on");
+    assert_eq!(lost(&mut client), [(id, Lost::Broken("too many interim responses"))]);
+}
+
+#[test]
+fn a_header_block_without_end_ends_the_connection() {
+    for fragment in [&[][..], &[0; 16_384]] {
+        let mut client = greeted();
+        ask(&mut client);
+        feed(&mut client, &frame(kind::HEADERS, 0, 1, &[])).expect("a beginning");
+        let more = frame(kind::CONTINUATION, 0, 1, fragment);
+        assert!(patience_with(&mut client, 200, |_| more.clone()).is_some());
+    }
+}
+
+#[test]
+fn a_small_block_that_stands_for_much_loses_its_request_or_the_connection() {
+    let mut client = greeted();
+    ask(&mut client);
+    feed(&mut client, &bomb(1000)).expect("the connection goes on");
+    assert_eq!(lost(&mut client), [(1, Lost::TooLarge)]);
+    let mut client = greeted();
+    ask(&mut client);
+    assert_eq!(feed(&mut client, &bomb(10_000)), Err(ErrorCode::EnhanceYourCalm));
+}
+
+/// A head whose one long field comes so many times more, a byte each.
+fn bomb(times: usize) -> Vec<u8> {
+    let mut bomb = block(&[(":status", "200")]);
+    bomb.extend_from_slice(&[0x40, 1, b'x', 120]);
+    bomb.extend_from_slice(&[b'y'; 120]);
+    bomb.extend(std::iter::repeat_n(0xbe, times));
+    frame(kind::HEADERS, flag::END_HEADERS | flag::END_STREAM, 1, &bomb)
+}
