@@ -33,10 +33,11 @@ const RETRIES: u8 = 3;
 /// Waits for the page.
 pub(crate) async fn run(exchange: &mut Exchange, cached: Cached<'_>, follow: Follow) -> Next {
     let Follow { reader, report, stale, patience } = follow;
-    match report {
-        Some(report) => lead(exchange, cached, reader, report, stale).await,
-        None => wait(exchange, cached, reader, stale, patience).await,
+    if let Some(report) = report {
+        return lead(exchange, cached, reader, report, stale).await;
     }
+    exchange.request.cache.shown.collapsed = true;
+    wait(exchange, cached, reader, stale, patience).await
 }
 
 /// Waits as the visitor who caused the fetch.
@@ -65,7 +66,8 @@ async fn lead(
         Ok(Report::Unconfirmed | Report::Incomplete | Report::OtherVariant(_)) => {
             Next::Pass(PassReason::NotShared)
         }
-        Ok(Report::Refused(response)) => {
+        Ok(Report::Refused(response, why)) => {
+            exchange.request.cache.shown.reason = Some(why);
             let failure = Failure::Http(response.head.status);
             match stale_instead(&exchange.request, cached, stale, failure) {
                 Some(next) => next,
@@ -155,6 +157,7 @@ fn streaming(
     reader: FlightReader<PageMeta>,
 ) -> Answer {
     let mut answer = page::answer_of_head(meta);
+    exchange.request.cache.shown.stored = true;
     answer.own_head = origin.answer.passes_head;
     let length = reader.announced();
     answer.ranges = length.is_some() && meta.status == 200;

@@ -77,7 +77,9 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
             Next::Follow(flight) => {
                 return wait(cached, async |exchange, cached| follow::run(exchange, cached, flight).await);
             }
-            Next::Pass(_) => {
+            Next::Pass(reason) => {
+                // What the fetch has found out says more.
+                exchange.request.cache.shown.reason.get_or_insert(reason.as_str());
                 return wait(cached, async |exchange, cached| pass::run(exchange, cached, None).await);
             }
             Next::PassBody(body) => {

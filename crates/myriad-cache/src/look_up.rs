@@ -62,6 +62,7 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
     request.route.as_get |= request.received.head.method() == Method::Head && cache.convert_head;
     page_key::write(request, frame, cache)?;
     if let Some(reason) = reason {
+        request.cache.shown.reason = Some(reason.as_str());
         request.cache.shown.status = reason.status();
         explain::unread(exchange, cache, reason);
         return Ok(if hides_fields(&exchange.request, origin) {

@@ -130,6 +130,22 @@ pub(crate) enum PassReason {
     NotShared,
 }
 
+impl PassReason {
+    /// A few words for logs and fields.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bypass(reason) => reason.as_str(),
+            Self::HiddenFields => "connection names fields",
+            Self::Unstored => "no_cache",
+            Self::FarRange => "far range",
+            Self::Seldom => "min_uses",
+            Self::Piece => "piece",
+            Self::LockTimeout => "lock_timeout",
+            Self::NotShared => "not shared",
+        }
+    }
+}
+
 /// A page that is being fetched, and what the visitor knows who waits for it.
 pub(crate) struct Follow {
     /// What arrives.

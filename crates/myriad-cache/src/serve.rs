@@ -21,6 +21,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, statu
     let origin = cached.origin;
     let request = &mut exchange.request;
     request.cache.shown.status = Some(status);
+    request.cache.shown.stored = true;
     request.cache.shown.age_s = Some(request.received.at_ms.saturating_sub(page.stored_at()) / 1000);
     if status != CacheStatus::Miss && status != CacheStatus::Expired {
         request.site.worker.counters.hits.add(1);

@@ -38,6 +38,13 @@ pub(crate) const VARIABLES: &[Row] = &[
     .fares(Status::Own),
     Row::new(
         "upstream",
+        "upstream_cache_reason",
+        &[Cache],
+        Ready(|request| request.cache.shown.reason.map(str::as_bytes)),
+    )
+    .fares(Status::Own),
+    Row::new(
+        "upstream",
         "upstream_cache_age",
         &[Cache],
         Made(|request, out| request.cache.shown.age_s.is_some_and(|age| show(out, age))),
@@ -64,13 +71,20 @@ mod tests {
     fn the_cache_shows_what_it_did() {
         let mut exchange = Case::default().begin();
         lacks(&mut exchange, &["upstream_cache_status", "upstream_cache_key", "upstream_cache_age"]);
+        lacks(&mut exchange, &["upstream_cache_reason"]);
         lacks(&mut exchange, &["upstream_cache_etag", "upstream_cache_last_modified"]);
         let cache = &mut exchange.request.cache;
         (cache.shown.status, cache.shown.age_s) = (Some(CacheStatus::Hit), Some(7));
+        cache.shown.reason = Some("set-cookie");
         cache.key.extend_from_slice(b"a/b");
         shows(
             &mut exchange,
-            &[("upstream_cache_status", "HIT"), ("upstream_cache_key", "a/b"), ("upstream_cache_age", "7")],
+            &[
+                ("upstream_cache_status", "HIT"),
+                ("upstream_cache_key", "a/b"),
+                ("upstream_cache_age", "7"),
+                ("upstream_cache_reason", "set-cookie"),
+            ],
         );
     }
 }

@@ -64,7 +64,7 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
     add_header::add(request, frame, place, decorated, &mut head);
     allow::add(request, &answer, &mut head);
     if let Some(rules) = &place.headers.debug {
-        cache_debug::add(request, rules, &mut head);
+        cache_debug::add(request, rules, &answer, &mut head);
     }
     keep_facts(request, &answer, &head);
     let rate = rate::rate(request, frame, place, &answer);

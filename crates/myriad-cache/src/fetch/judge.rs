@@ -49,20 +49,20 @@ pub(super) async fn judge(
     let told = sought.told.as_ref();
     let fields = &response.head.fields;
     let hides_own = told::hides_own(&exchange.request, cache, told, status, fields);
-    let refused = |response| if hides_own { Report::Incomplete } else { Report::Refused(response) };
+    let refused = |response, why| if hides_own { Report::Incomplete } else { Report::Refused(response, why) };
     let selection = page::selection(fields, &cache.rules, &exchange.request, told, sought.apart);
     match admission(exchange, cached, &response.head, sought.method, sought.usable_page, arrival) {
         Admission::Store(_) if stays => {
             writer.fail(StoreFailure(status));
-            report(reporter, Report::Refused(response));
+            report(reporter, Report::Refused(response, "use_stale"));
         }
         Admission::Refuse(why) => {
             refuse(exchange, cached, writer, &sought, (status, why), arrival.now);
-            report(reporter, refused(response));
+            report(reporter, refused(response, why.as_str()));
         }
         Admission::Store(_) if page::is_untellable(selection.as_ref()) => {
             writer.uncacheable(now, 0);
-            report(reporter, refused(response));
+            report(reporter, refused(response, Refusal::Vary.as_str()));
         }
         Admission::Store(lifetime) => {
             let pace = Pace::new(respond::limit_rate(exchange, &place.ahead));

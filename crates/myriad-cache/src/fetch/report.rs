@@ -18,8 +18,8 @@ pub(crate) enum Report {
     Incomplete,
     /// The page on its way into the cache is another variant than this visitor's: it varies by these fields.
     OtherVariant(Vec<u8>),
-    /// The answer is for this visitor alone.
-    Refused(OriginResponse),
+    /// The answer is for this visitor alone, for this reason.
+    Refused(OriginResponse, &'static str),
     /// There is no answer.
     Failed(NoAnswer),
 }

@@ -49,6 +49,12 @@ pub struct Shown {
     pub status: Option<CacheStatus>,
     /// `$upstream_cache_age`, seconds.
     pub age_s: Option<u64>,
+    /// Why the page did not come from the cache, or the answer did not go there, in a few words (`$upstream_cache_reason`).
+    pub reason: Option<&'static str>,
+    /// The answer is a page of the cache, or becomes one.
+    pub stored: bool,
+    /// The page was fetched for another request, which this one has waited for.
+    pub collapsed: bool,
     /// The zone that has set [`Self::status`], by its place in [`crate::runtime::Runtime::zone_list`].
     pub zone: u16,
 }

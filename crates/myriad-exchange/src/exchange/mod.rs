@@ -28,7 +28,7 @@ mod visit;
 mod watch;
 
 pub use answer::{Answer, MadeFrom};
-pub use cache_facts::OtherCodings;
+pub use cache_facts::{OtherCodings, Shown};
 pub use filter::{Filter, Filters};
 pub use gathered::Gathered;
 pub use lineage::{Lineage, TooMany};

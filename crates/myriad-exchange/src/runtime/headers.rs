@@ -2,8 +2,12 @@
 
 use myriad_script::Template;
 
-/// `cache_debug on`.
+/// `cache_debug on`, `cache_status on`.
 pub struct DebugRules {
+    /// `cache_debug`.
+    pub debug: bool,
+    /// The name of this cache in `Cache-Status`; empty where there is no such field.
+    pub status: Box<str>,
     /// Who may see keys; none written: who is near.
     pub from: Option<Vec<super::Network>>,
     /// An `add_header` of the place is called `X-Cache`.
@@ -25,7 +29,7 @@ pub struct HeaderRules {
     pub add: Vec<AddField>,
     /// Fields that an `add_header` takes the place of (`Last-Modified`, `ETag`), lower case; the flag says `always`.
     pub replaced: Vec<(&'static [u8], bool)>,
-    /// `cache_debug`; none where it is off.
+    /// `cache_debug` and `cache_status`; none where both are off.
     pub debug: Option<Box<DebugRules>>,
     /// `add_trailer`.
     pub trailers: Vec<AddField>,

@@ -3,16 +3,28 @@
 use myriad_net::Head;
 use myriad_policy::CacheStatus;
 
-use myriad_exchange::exchange::Request;
+use super::status;
+use myriad_exchange::exchange::{Answer, MadeFrom, Request};
 use myriad_exchange::runtime::DebugRules;
 
 /// The request field that asks for the key.
 const ASKED: &[u8] = b"x-cache-debug";
 
-/// Adds `X-Cache` and `X-Cache-Age`; the key and the zone for those who ask and may know.
-pub(crate) fn add(request: &Request, rules: &DebugRules, head: &mut Head) {
+/// Adds `Cache-Status`, `X-Cache` and `X-Cache-Age`; the key and the zone for those who ask and may know.
+pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &Answer, head: &mut Head) {
     let facts = &request.cache;
-    let Some(status) = facts.shown.status else { return };
+    // As in nginx, a method that the cache has nothing for has no status; it has a reason.
+    let status = facts.shown.status.or(facts.shown.reason.map(|_| CacheStatus::Bypass));
+    if let Some(status) = status.filter(|_| !rules.status.is_empty()) {
+        let page = match &answer.made_from {
+            MadeFrom::Page(page) => Some(page),
+            _ => None,
+        };
+        let ttl_s = page.map(|page| status::seconds_left(page.fresh_until(), request.received.at_ms));
+        let forwarded = request.origin.as_ref().and_then(|facts| facts.head.as_ref()).map(|head| head.status);
+        status::add(&rules.status, (status, &facts.shown), (ttl_s, forwarded), head);
+    }
+    let Some(status) = facts.shown.status.filter(|_| rules.debug) else { return };
     if !rules.said_already {
         head.field(b"X-Cache", status.as_str().as_bytes());
     }

@@ -1,16 +1,17 @@
-//! `cache_debug` of a place, compiled.
+//! `cache_debug` and `cache_status` of a place, compiled.
 
 use myriad_conf::settings::Settings;
 
-use super::settings::CacheDebug;
+use super::settings::{CacheDebug, CacheStatusName};
 use crate::headers;
 use myriad_exchange::runtime::DebugRules;
 
 /// What is said of the cache; none where nothing is.
 pub fn compiled(settings: &Settings) -> Option<Box<DebugRules>> {
     let CacheDebug { on, from } = settings.feature();
-    on.then(|| {
+    let CacheStatusName(status) = settings.feature();
+    (*on || !status.is_empty()).then(|| {
         let (from, said_already) = (from.clone(), headers::names(settings, b"X-Cache"));
-        Box::new(DebugRules { from, said_already })
+        Box::new(DebugRules { debug: *on, status: status.as_str().into(), from, said_already })
     })
 }

@@ -1,19 +1,48 @@
 //! The directive.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least, network};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, at_least, network};
 use myriad_conf::settings::Settings;
 
-use super::settings::CacheDebug;
+use super::settings::{CacheDebug, CacheStatusName};
 
-pub(super) static ROWS: &[Directive] = &[Directive::new(
-    "cache_debug",
-    Contexts::HSL,
-    at_least(1),
-    Set::Settings(cache_debug),
-    "Fields that say what the cache did: X-Cache, X-Cache-Age; the key for who asks and may know.",
-)
-.default("off")
-.own()];
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "cache_debug",
+        Contexts::HSL,
+        at_least(1),
+        Set::Settings(cache_debug),
+        "Fields that say what the cache did: X-Cache, X-Cache-Age; the key for who asks and may know.",
+    )
+    .default("off")
+    .own(),
+    Directive::new(
+        "cache_status",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(cache_status),
+        "Whether `Cache-Status` (RFC 9211) says what the cache did and why: `on`, or the name of this cache.",
+    )
+    .default("off")
+    .own(),
+];
+
+/// `cache_status on|off|NAME`; a name is a token of structured fields (RFC 9651 section 3.3.4).
+fn cache_status(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let name = match args.bytes(0) {
+        b"on" => "Myriad",
+        b"off" => "",
+        name => {
+            let begins = name.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'*');
+            let is_in_it = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:/".contains(byte);
+            let name = std::str::from_utf8(name)
+                .ok()
+                .filter(|name| begins && name.bytes().all(|byte| is_in_it(&byte)));
+            name.ok_or_else(|| args.invalid(0, "`on`, `off`, or a name such as cache-1.example.com"))?
+        }
+    };
+    *settings.feature_mut() = CacheStatusName(name.to_owned());
+    Ok(())
+}
 
 /// `cache_debug on|off [from ADDRESS...]`.
 fn cache_debug(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

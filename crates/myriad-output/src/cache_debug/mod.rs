@@ -1,9 +1,10 @@
-//! `cache_debug`: fields that say what the cache did.
+//! `cache_debug`, `cache_status`: fields that say what the cache did.
 
 mod add;
 mod compile;
 mod directives;
 mod settings;
+mod status;
 
 pub(crate) use add::add;
 pub use compile::compiled;

@@ -12,3 +12,9 @@ pub(super) struct CacheDebug {
 }
 
 myriad_conf::feature_settings!(CacheDebug);
+
+/// `cache_status`: the name of this cache; empty for off.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CacheStatusName(pub String);
+
+myriad_conf::feature_settings!(CacheStatusName);

@@ -1,0 +1,70 @@
+//! `Cache-Status` (RFC 9211): how the cache handled a request, as a member of a list that caches nearer to the origin have begun.
+
+use std::fmt::Write;
+
+use myriad_exchange::exchange::Shown;
+use myriad_net::Head;
+use myriad_policy::CacheStatus;
+
+/// Seconds until a page is fresh no more; less than 0 for one that is stale.
+pub(super) fn seconds_left(fresh_until_ms: u64, now_ms: u64) -> i64 {
+    let seconds = |ms: u64| i64::try_from(ms / 1000).unwrap_or(i64::MAX);
+    if fresh_until_ms >= now_ms {
+        seconds(fresh_until_ms - now_ms)
+    } else {
+        -seconds(now_ms - fresh_until_ms).max(1)
+    }
+}
+
+/// Adds the member of the cache of that name; `found` is how long the page is fresh, where there is one, and what the origin said.
+pub(super) fn add(
+    name: &str,
+    (status, shown): (CacheStatus, &Shown),
+    (ttl_s, forwarded): (Option<i64>, Option<u16>),
+    head: &mut Head,
+) {
+    let mut member = name.to_owned();
+    let is_hit = matches!(status, CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating);
+    // RFC 9211 section 2.2: why the request went on.
+    let fwd = match status {
+        CacheStatus::Miss => "uri-miss",
+        CacheStatus::Expired | CacheStatus::Revalidated => "stale",
+        CacheStatus::Bypass if shown.reason == Some("method") => "method",
+        CacheStatus::Bypass => "bypass",
+        CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating => "",
+    };
+    member.push_str(if is_hit { "; hit" } else { "; fwd=" });
+    member.push_str(fwd);
+    if !is_hit {
+        let forwarded = if status == CacheStatus::Revalidated { Some(304) } else { forwarded };
+        if let Some(forwarded) = forwarded.filter(|_| !shown.collapsed) {
+            let _ = write!(member, "; fwd-status={forwarded}");
+        }
+        member.push_str(if shown.stored { "; stored" } else { "" });
+        member.push_str(if shown.collapsed { "; collapsed" } else { "" });
+    }
+    if let Some(ttl_s) = ttl_s {
+        let _ = write!(member, "; ttl={ttl_s}");
+    }
+    let detail = match status {
+        CacheStatus::Stale | CacheStatus::Updating => Some(status.as_str()),
+        _ => shown.reason.filter(|_| !shown.stored),
+    };
+    if let Some(detail) = detail {
+        let _ = write!(member, "; detail=\"{detail}\"");
+    }
+    head.field(b"Cache-Status", member.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_left_are_below_zero_for_what_is_stale() {
+        assert_eq!(seconds_left(5_999, 1_000), 4);
+        assert_eq!(seconds_left(1_000, 1_000), 0);
+        assert_eq!(seconds_left(1_000, 1_001), -1);
+        assert_eq!(seconds_left(1_000, 9_500), -8);
+    }
+}
