@@ -7,6 +7,7 @@ use std::time::Duration;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
 use myriad_policy::{CacheStatus, Failure};
+use myriad_shield::origin_queue::retry_later;
 use myriad_store::{FlightEnd, FlightHead, FlightReader};
 use tokio::sync::oneshot;
 
@@ -111,9 +112,14 @@ async fn wait(
 }
 
 /// There is no answer: a stale page, or the status that says so.
-fn failed(exchange: &Exchange, cached: Cached<'_>, stale: Option<Page>, why: NoAnswer) -> Next {
-    stale_instead(&exchange.request, cached, stale, why.failure)
-        .unwrap_or(Next::Done(Step::Error(why.status)))
+fn failed(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Page>, why: NoAnswer) -> Next {
+    if let Some(next) = stale_instead(&exchange.request, cached, stale, why.failure) {
+        return next;
+    }
+    if let Failure::NotAsked(status) = why.failure {
+        retry_later(exchange, status);
+    }
+    Next::Done(Step::Error(why.status))
 }
 
 async fn head(

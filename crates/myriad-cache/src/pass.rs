@@ -47,9 +47,14 @@ pub(crate) async fn run(
             }
         }
         Asked::Failed(error) => {
-            let step = fail(exchange, &error);
             let stale = exchange.request.cache.stale.take();
-            stale_instead(&exchange.request, cached, stale, failure(&error)).unwrap_or(Next::Done(step))
+            match stale_instead(&exchange.request, cached, stale, failure(&error)) {
+                Some(next) => {
+                    exchange.request.log(Level::Error, format_args!("{error}"));
+                    next
+                }
+                None => Next::Done(fail(exchange, &error)),
+            }
         }
         Asked::Not(status) => Next::Done(Step::Error(status)),
     }

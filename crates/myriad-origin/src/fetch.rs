@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use myriad_log::Level;
-use myriad_upstream::{OriginError, OriginRequest, OriginResponse};
+use myriad_shield::origin_queue::{Permit, admit, retry_later};
+use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse};
 use tokio::sync::oneshot;
 
 use crate::bind;
@@ -25,6 +26,7 @@ pub async fn fetch_to_the_end(
     mut request: OriginRequest,
 ) -> Result<OriginResponse, OriginError> {
     prepare(exchange, origin, group, &mut request, true);
+    let permit = admit(exchange, true).await?;
     let attempts = request.attempts.clone();
     let (asked, pool) = (Arc::clone(group), exchange.request.site.pool.clone());
     let (mut sender, receiver) = oneshot::channel();
@@ -36,7 +38,8 @@ pub async fn fetch_to_the_end(
             Poll::Pending if !sent.has_begun() && sender.poll_closed(cx).is_ready() => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         });
-        if let Some(fetched) = fetched.await
+        let fetched = fetched.await.map(|fetched| answered(fetched, permit));
+        if let Some(fetched) = fetched
             && let Err(Ok(mut response)) = sender.send(fetched)
         {
             while let Some(Ok(_)) = poll_fn(|cx| response.body.as_mut().poll_data(cx)).await {}
@@ -63,11 +66,24 @@ pub async fn fetch(
     waits: bool,
 ) -> Result<OriginResponse, OriginError> {
     prepare(exchange, origin, group, &mut request, waits);
+    // A refresh behind a visitor lets everybody else go first.
+    let permit = admit(exchange, request.queues).await?;
     let site = std::rc::Rc::clone(&exchange.request.site);
     let attempts = request.attempts.clone();
-    let response = group.group.fetch(&site.pool, request).await?;
+    let response = answered(group.group.fetch(&site.pool, request).await, permit)?;
     sticky::note(exchange, group, &attempts, &response);
     Ok(response)
+}
+
+/// The answer, which holds the permission to ask for it as long as the origin is busy with it.
+fn answered(
+    fetched: Result<OriginResponse, OriginError>,
+    permit: Permit,
+) -> Result<OriginResponse, OriginError> {
+    fetched.map(|mut response| {
+        permit.answered(&mut response);
+        response
+    })
 }
 
 fn prepare(
@@ -84,7 +100,10 @@ fn prepare(
 }
 
 /// No answer: the error log says why, the client gets the status.
-pub fn fail(exchange: &Exchange, error: &OriginError) -> Step {
+pub fn fail(exchange: &mut Exchange, error: &OriginError) -> Step {
     exchange.request.log(Level::Error, format_args!("{error}"));
+    if let ErrorKind::NotAsked(status) = error.kind() {
+        retry_later(exchange, *status);
+    }
     Step::Error(error.status())
 }

@@ -25,6 +25,8 @@ pub enum Failure {
     InvalidHeader,
     /// An answer of this status.
     Http(u16),
+    /// None was asked for: this server keeps requests from its origin for now, and would answer with this status.
+    NotAsked(u16),
 }
 
 /// The verdict on a stored page.
@@ -95,6 +97,10 @@ fn may_serve_on_failure(lifetime: &Lifetime, rules: &Rules, now: u64, failure: F
         Failure::Timeout => rules.use_stale.timeout,
         Failure::InvalidHeader => rules.use_stale.invalid_header,
         Failure::Http(status) => rules.use_stale.on_status(status),
+        // Ours: whoever has the page stand in for an origin that fails, or is slow, wants it here too.
+        Failure::NotAsked(status) => {
+            rules.use_stale.error || rules.use_stale.timeout || rules.use_stale.on_status(status)
+        }
     };
     let by_origin = match failure {
         Failure::Http(status) => rules.rfc9111 && matches!(status, 500 | 502..=504),

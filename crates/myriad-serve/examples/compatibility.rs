@@ -299,6 +299,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("stub_status", "Counts"),
     ("control", "Control and inspection"),
     ("limits", "Limits"),
+    ("shield", "Before origins"),
     ("auth_request", "Access by subrequest"),
     ("headers", "Response fields"),
     ("log", "Logs"),

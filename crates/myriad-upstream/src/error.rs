@@ -58,6 +58,8 @@ pub enum ErrorKind {
     NoLivePeer,
     /// Every peer has as many requests as it may have, and this one may not wait for another to end.
     Busy,
+    /// This server keeps the request from its origin for now (`origin_queue`); the status that says so.
+    NotAsked(u16),
     /// The worker has as many connections as it may have, to origins or in all (`worker_connections`).
     NoConnection,
     /// The client's own request body broke off; no fault of the origin, never tried again.
@@ -94,6 +96,11 @@ impl OriginError {
         Self::new(ErrorKind::InvalidHead, phase, what)
     }
 
+    /// The origin was not asked, so that it is none of its doing.
+    pub fn not_asked(status: u16, why: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotAsked(status), Phase::Connecting, why)
+    }
+
     #[must_use]
     pub(crate) fn at(mut self, peer: &Address) -> Self {
         self.peer = Some(peer.clone());
@@ -115,11 +122,12 @@ impl OriginError {
         self.peer.as_ref()
     }
 
-    /// The status to answer: 504 after a time-out, 503 where this server lacks a connection, the client's own where its body broke off, else 502.
+    /// The status to answer: 504 after a time-out, 503 where this server lacks a connection, its own where it does not ask, the client's where its body broke off, else 502.
     pub fn status(&self) -> u16 {
         match &self.kind {
             ErrorKind::Timeout => 504,
             ErrorKind::NoConnection => 503,
+            ErrorKind::NotAsked(status) => *status,
             ErrorKind::RequestBody(error) => error.status(),
             _ => 502,
         }

@@ -238,9 +238,11 @@ fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
         }
         ErrorKind::Timeout => retry.timeout,
         ErrorKind::InvalidHead | ErrorKind::TooLargeHead => retry.invalid_header,
-        ErrorKind::NoLivePeer | ErrorKind::Busy | ErrorKind::NoConnection | ErrorKind::RequestBody(_) => {
-            false
-        }
+        ErrorKind::NoLivePeer
+        | ErrorKind::Busy
+        | ErrorKind::NotAsked(_)
+        | ErrorKind::NoConnection
+        | ErrorKind::RequestBody(_) => false,
     }
 }
 

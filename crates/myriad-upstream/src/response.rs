@@ -1,5 +1,6 @@
 //! What an origin answers.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::io;
@@ -52,11 +53,18 @@ pub struct Upgraded {
 pub struct UpgradedStream {
     connection: Counted,
     _active: Rc<Active>,
+    /// What else is given back when the connection ends.
+    held: Option<Box<dyn Any>>,
 }
 
 impl UpgradedStream {
     pub(crate) fn new(connection: Counted, active: Rc<Active>) -> Self {
-        Self { connection, _active: active }
+        Self { connection, _active: active, held: None }
+    }
+
+    /// Holds something until the connection ends, in the place of what it held before.
+    pub fn hold(&mut self, held: Box<dyn Any>) {
+        self.held = Some(held);
     }
 }
 

@@ -27,6 +27,7 @@ impl NoAnswer {
             Failure::Error => 1,
             Failure::Timeout => 2,
             Failure::InvalidHeader => 3,
+            Failure::NotAsked(_) => 4,
             Failure::Http(_) => 0,
         };
         StoreFailure(kind * KIND + self.status)
@@ -39,6 +40,7 @@ impl NoAnswer {
             1 => Failure::Error,
             2 => Failure::Timeout,
             3 => Failure::InvalidHeader,
+            4 => Failure::NotAsked(status),
             _ => Failure::Http(status),
         };
         Self { status, failure }
@@ -52,6 +54,7 @@ const KIND: u16 = 1000;
 pub(crate) fn failure(error: &OriginError) -> Failure {
     match error.kind() {
         ErrorKind::Timeout => Failure::Timeout,
+        ErrorKind::NotAsked(status) => Failure::NotAsked(*status),
         ErrorKind::InvalidHead | ErrorKind::TooLargeHead => Failure::InvalidHeader,
         _ => Failure::Error,
     }
@@ -69,6 +72,8 @@ mod tests {
                 assert_eq!(NoAnswer::decode(why.encode()), why);
             }
         }
+        let not_asked = NoAnswer { status: 503, failure: Failure::NotAsked(503) };
+        assert_eq!(NoAnswer::decode(not_asked.encode()), not_asked);
         assert_eq!(NoAnswer::decode(NoAnswer::TOO_MANY.encode()), NoAnswer::TOO_MANY);
     }
 

@@ -69,6 +69,11 @@ async fn while_awaited<T>(
     .await
 }
 
+/// Whether a refresh did not begin, since everybody else came first.
+fn is_put_off(error: &OriginError, waits: bool) -> bool {
+    !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotAsked(_))
+}
+
 pub(super) async fn run(job: Job) {
     let Job { mut exchange, held, mut writer, request, entry, chosen, reporter, spent: _spent, sought } = job;
     let Held { origin: place, cache } = &held;
@@ -86,7 +91,7 @@ pub(super) async fn run(job: Job) {
     match answered {
         Ok(answered) => judge(&mut exchange, held.get(), writer, reporter, sought, answered).await,
         // A refresh that did not begin: the page stays stale, and the next visitor tries again.
-        Err(Unanswered::Failed(error)) if *error.kind() == ErrorKind::Busy => {
+        Err(Unanswered::Failed(error)) if is_put_off(&error, reporter.is_some()) => {
             exchange.request.log(Level::Info, format_args!("{error}, the stale page stays"));
         }
         Err(Unanswered::Failed(error)) => {

@@ -12,6 +12,8 @@ pub struct Visit {
     pub connections: Cell<Option<LimitStatus>>,
     /// What counts against limits while it is here: dropped when the request and its subrequests are over.
     pub held: RefCell<Option<Box<dyn Any>>>,
+    /// How many slots of `origin_queue` the request and its subrequests have.
+    pub asking: Cell<u32>,
 }
 
 /// What `$limit_req_status` and `$limit_conn_status` say of a request.

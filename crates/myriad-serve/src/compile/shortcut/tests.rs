@@ -120,6 +120,7 @@ const APART: &[&str] = &[
     "early_hints",
     "fastcgi_pass",
     "more_set_input_headers",
+    "origin_priority",
 ];
 
 /// Those of origins that are: what an origin is asked, and what is made of its answer.

@@ -1,0 +1,61 @@
+//! A request before its origin.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_exchange::exchange::Exchange;
+use myriad_upstream::OriginError;
+
+use super::class::Class;
+use super::compile::OriginQueue;
+use super::permit::Permit;
+use super::queue::{Entered, Unserved};
+
+/// Waits until the origin of the place may be asked. `waits` says that a visitor waits for the answer; a refresh behind a visitor
+/// comes last. An error says that the origin is not to be asked.
+pub async fn admit(exchange: &mut Exchange, waits: bool) -> Result<Permit, OriginError> {
+    let Some(OriginQueue { queue, rules, .. }) = exchange.request.place().features.get() else {
+        return Ok(Permit::default());
+    };
+    let (queue, rules) = (Arc::clone(queue), rules.clone());
+    let visit = Rc::clone(exchange.request.visit());
+    // The page around it may hold a slot until this part of it is there: waiting for one could last for ever.
+    if exchange.request.is_subrequest() && visit.asking.get() > 0 {
+        return Ok(Permit::default());
+    }
+    let class = if waits { class(exchange) } else { Class::LAST };
+    let why = match queue.enter(&rules, class) {
+        Entered::Slot(slot) => return Ok(Permit::of(slot, rules.until_head, visit)),
+        Entered::Turn(turn) => match turn.wait(rules.timeout_ms).await {
+            Ok(slot) => return Ok(Permit::of(slot, rules.until_head, visit)),
+            Err(Unserved::Late) => "has not come to this request in time",
+            Err(Unserved::Displaced) => "is full, and a better class has come",
+        },
+        Entered::Full => "is full",
+    };
+    Err(OriginError::not_asked(503, format!("origin_queue \"{}\" {why}", rules.zone)))
+}
+
+/// What `origin_priority` says of a request.
+fn class(exchange: &mut Exchange) -> Class {
+    let Exchange { request, frame } = exchange;
+    let queue = request.place().features.get::<OriginQueue>();
+    let Some(priority) = queue.and_then(|queue| queue.priority.as_ref()) else { return Class::NORMAL };
+    let mut text = Vec::new();
+    match priority.eval(request, frame, &mut text) {
+        Ok(()) => Class::parse(&text).unwrap_or(Class::NORMAL),
+        Err(_) => Class::NORMAL,
+    }
+}
+
+/// Tells a visitor for whom the origin was not asked when to come again (RFC 9110 section 10.2.3): when those who wait now are
+/// served or gone.
+pub fn retry_later(exchange: &mut Exchange, status: u16) {
+    let Some(queue) = exchange.request.place().features.get::<OriginQueue>() else { return };
+    if status != 503 {
+        return;
+    }
+    let seconds = queue.rules.timeout_ms.div_ceil(1000).clamp(1, 3600);
+    let carried = exchange.request.errors.carried.get_or_insert_default();
+    carried.lines.extend_from_slice(format!("Retry-After: {seconds}\r\n").as_bytes());
+}

@@ -1,0 +1,66 @@
+//! Classes of requests.
+
+/// How many classes there are.
+pub(super) const CLASSES: usize = 4;
+
+/// The class of a request: 0 comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Class(u8);
+
+impl Class {
+    /// Who has no other class.
+    pub(super) const NORMAL: Self = Self(1);
+    /// Who has no visitor waiting.
+    pub(super) const LAST: Self = Self(3);
+
+    /// Reads `high`, `normal`, `low`, `last` or their numbers.
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+        let class = match text {
+            b"high" | b"0" => 0,
+            b"normal" | b"1" => 1,
+            b"low" | b"2" => 2,
+            b"last" | b"3" => 3,
+            _ => return None,
+        };
+        Some(Self(class))
+    }
+
+    /// Its number, below [`CLASSES`].
+    pub(super) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// The rank of a request of this class that has waited for so long: each `lift_ms` lifts it by one class, so that a steady stream
+/// of better classes keeps nobody waiting for ever.
+pub(super) fn rank(class: usize, waited_ms: u64, lift_ms: u64) -> usize {
+    let lifts = usize::try_from(waited_ms / lift_ms.max(1)).unwrap_or(usize::MAX);
+    class.saturating_sub(lifts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_have_names_and_numbers() {
+        for (names, number) in
+            [(["high", "0"], 0), (["normal", "1"], 1), (["low", "2"], 2), (["last", "3"], 3)]
+        {
+            for name in names {
+                assert_eq!(Class::parse(name.as_bytes()).map(Class::index), Some(number), "{name}");
+            }
+        }
+        assert_eq!(Class::parse(b"4"), None);
+        assert_eq!(Class::parse(b""), None);
+    }
+
+    #[test]
+    fn waiting_lifts_a_request_up_to_the_first_class() {
+        assert_eq!(rank(3, 0, 100), 3);
+        assert_eq!(rank(3, 99, 100), 3);
+        assert_eq!(rank(3, 100, 100), 2);
+        assert_eq!(rank(3, 1_000_000, 100), 0);
+        assert_eq!(rank(3, 5, 0), 0);
+    }
+}

@@ -1,0 +1,120 @@
+//! The rows, and the words of a directive read.
+
+use myriad_conf::Diagnostic;
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, between};
+use myriad_conf::settings::Settings;
+
+use super::class::Class;
+use super::settings::{Concurrency, QueueRules, QueueSettings};
+
+/// Most requests that wait where `queue=` is not written.
+const WAITING: u32 = 200;
+/// The longest wait where `timeout=` is not written, milliseconds.
+const TIMEOUT_MS: u64 = 10_000;
+/// The bound of what is learnt where `max=` is not written.
+const LEARNT: u32 = 64;
+/// Bound of `concurrency=`, `max=` and `queue=`: a request that waits costs some kilobytes.
+const MOST: u32 = 65_535;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "origin_queue",
+        Contexts::HSL,
+        between(1, 6),
+        Set::Settings(origin_queue),
+        "How many requests an origin is asked at once, in all workers together (`zone=NAME concurrency=N`, or `concurrency=auto max=N` \
+         as its latency shows that it bears); how many more wait (`queue=`, 200) and how long (`timeout=`, 10s). Beyond that the \
+         stale page is served where `*_cache_use_stale` has `error`, `timeout` or `http_503`, else 503 with `Retry-After`. \
+         `release=head` gives a place back as soon as the head of the answer is there.",
+    )
+    .default("off")
+    .own(),
+    Directive::new(
+        "origin_priority",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(origin_priority),
+        "Who comes first in `origin_queue`: `high` (0), `normal` (1, also for any other value), `low` (2), `last` (3); a text with \
+         variables. Each quarter of the longest wait lifts a request by one class. Refreshes behind a visitor are `last`.",
+    )
+    .default("normal")
+    .own(),
+];
+
+fn origin_queue(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let rules = &mut settings.feature_mut::<QueueSettings>().queue;
+    if args.len() == 1 && args.bytes(0) == b"off" {
+        *rules = None;
+        return Ok(());
+    }
+    *rules = Some(read(args)?);
+    Ok(())
+}
+
+fn read(args: &Arguments<'_>) -> Result<QueueRules, Diagnostic> {
+    let (mut zone, mut concurrency, mut most) = (None, None, None);
+    let (mut most_waiting, mut timeout_ms, mut until_head) = (WAITING, TIMEOUT_MS, false);
+    for index in 0..args.len() {
+        let word = args.bytes(index);
+        let (name, value) = word.split_at(word.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1));
+        match name {
+            b"zone=" => zone = Some(zone_name(args, index, value)?),
+            b"concurrency=" if value == b"auto" => concurrency = Some(None),
+            b"concurrency=" => concurrency = Some(Some(count(args, index, name.len(), 1)?)),
+            b"max=" => most = Some((index, count(args, index, name.len(), 1)?)),
+            b"queue=" => most_waiting = count(args, index, name.len(), 0)?,
+            b"timeout=" => timeout_ms = args.millis_after(index, name.len())?,
+            b"release=" if value == b"head" || value == b"body" => until_head = value == b"head",
+            _ => {
+                return Err(args.invalid(
+                    index,
+                    "`off`, or `zone=NAME`, `concurrency=N` or `concurrency=auto`, `max=N`, `queue=N`, `timeout=TIME`, \
+                     `release=head` or `release=body`",
+                ));
+            }
+        }
+    }
+    let missing = |what: &str, example: &str| {
+        let message = format!("\"origin_queue\" must have \"{what}\" parameter");
+        Diagnostic::error(args.node.span, message).help(format!("write `{example}`"))
+    };
+    let zone = zone.ok_or_else(|| missing("zone", "origin_queue zone=php concurrency=8;"))?;
+    let concurrency = match (concurrency, most) {
+        (None, _) => return Err(missing("concurrency", "origin_queue zone=php concurrency=8;")),
+        (Some(Some(_)), Some((index, _))) => {
+            return Err(args
+                .error(index, "\"max=\" is the bound of `concurrency=auto`")
+                .help("write the number of requests at once as `concurrency=`"));
+        }
+        (Some(Some(number)), None) => Concurrency::Given(number),
+        (Some(None), most) => Concurrency::Learnt { most: most.map_or(LEARNT, |(_, most)| most) },
+    };
+    Ok(QueueRules { zone, concurrency, most_waiting, timeout_ms, until_head })
+}
+
+fn zone_name(args: &Arguments<'_>, index: usize, value: &[u8]) -> Result<String, Diagnostic> {
+    match std::str::from_utf8(value) {
+        Ok(name) if !name.is_empty() && !name.contains(':') => Ok(name.to_owned()),
+        _ => Err(args.invalid(index, "`zone=NAME`, without a size: `queue=` bounds it")),
+    }
+}
+
+fn count(args: &Arguments<'_>, index: usize, skip: usize, least: u32) -> Result<u32, Diagnostic> {
+    let number = args.small(index, skip)?;
+    if (least..=MOST).contains(&number) {
+        Ok(number)
+    } else {
+        Err(args.invalid(index, format!("from {least} to {MOST}")))
+    }
+}
+
+fn origin_priority(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let text = args.text(0)?;
+    if !text.has_variables() && Class::parse(text.bytes()).is_none() {
+        return Err(
+            args.invalid(0, "`high`, `normal`, `low`, `last`, or a text with variables that comes to one")
+        );
+    }
+    settings.feature_mut::<QueueSettings>().priority = Some(text);
+    Ok(())
+}

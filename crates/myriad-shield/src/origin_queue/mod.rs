@@ -1,0 +1,35 @@
+//! `origin_queue`, `origin_priority`: a rush waits here, in a bounded queue, and not before the application.
+//!
+//! ```text
+//! admit -- a slot is free, nobody waits ----> asked ---- body at its end, or dropped: the slot is given back
+//!    |                                          ^            (with `release=head` as soon as the head is there)
+//!    |---- waits among its class -- called -----'
+//!    |                   |---- client gone: it leaves the queue
+//!    |                   '---- too long, or displaced by a better class --.
+//!    '---- the queue is full ---------------------------------------------+--> stale page, or 503 with `Retry-After`
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | `class` | classes of requests, and how waiting lifts them |
+//! | `learnt` | how many requests an origin bears, learnt from how long it takes |
+//! | `queue` | slots and those who wait for one, shared by all workers |
+//! | `admit` | a request before its origin |
+//! | `permit` | what a request holds while it is asked |
+
+mod admit;
+mod class;
+mod compile;
+mod directives;
+mod learnt;
+mod permit;
+mod queue;
+mod settings;
+
+use myriad_exchange::feature::Feature;
+
+pub use admit::{admit, retry_later};
+pub use permit::Permit;
+
+/// The feature, for the list of them.
+pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_by(compile::compile);

@@ -1,0 +1,83 @@
+//! What a request holds while its origin is asked.
+
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use myriad_exchange::exchange::Visit;
+use myriad_http::body::{Body, BodyError, BoxBody};
+use myriad_upstream::OriginResponse;
+
+use super::queue::Slot;
+
+/// The permission to ask an origin; empty where nothing bounds that. Dropping it lets the next request ask.
+#[derive(Default)]
+pub struct Permit(Option<Held>);
+
+struct Held {
+    slot: Slot,
+    until_head: bool,
+    _asking: Asking,
+}
+
+/// Counts a request of a visit that is with an origin: its subrequests do not wait for the slot that it holds.
+struct Asking(Rc<Visit>);
+
+impl Asking {
+    fn new(visit: Rc<Visit>) -> Self {
+        visit.asking.set(visit.asking.get() + 1);
+        Self(visit)
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.asking.set(self.0.asking.get().saturating_sub(1));
+    }
+}
+
+impl Permit {
+    pub(super) fn of(slot: Slot, until_head: bool, visit: Rc<Visit>) -> Self {
+        Self(Some(Held { slot, until_head, _asking: Asking::new(visit) }))
+    }
+
+    /// The head of the answer is there: the permission ends with its body, or with the connection that it has become, unless
+    /// it ends now.
+    pub fn answered(self, response: &mut OriginResponse) {
+        let Some(held) = self.0 else { return };
+        held.slot.answered();
+        if held.until_head {
+            return;
+        }
+        match &mut response.upgraded {
+            Some(upgraded) => upgraded.stream.hold(Box::new(held)),
+            None => {
+                let nothing: BoxBody = Box::pin(myriad_http::body::Empty);
+                let body = std::mem::replace(&mut response.body, nothing);
+                response.body = Box::pin(PermittedBody { body, held: Some(held) });
+            }
+        }
+    }
+}
+
+/// A body, and what is held until its end.
+struct PermittedBody {
+    body: BoxBody,
+    held: Option<Held>,
+}
+
+impl Body for PermittedBody {
+    fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let this = self.get_mut();
+        let polled = this.body.as_mut().poll_data(cx);
+        if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
+            this.held = None;
+        }
+        polled
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        self.body.size_hint()
+    }
+}

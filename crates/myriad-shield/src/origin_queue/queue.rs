@@ -1,0 +1,375 @@
+//! Slots of an origin, and those who wait for one. All workers share them, over reloads too: a queue is found by its name.
+//!
+//! Nobody holds the lock while something is waited for; the work under it is a few steps in maps of as many entries as may wait.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock, Weak};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use super::class::{CLASSES, Class, rank};
+use super::learnt::Learnt;
+use super::settings::{Concurrency, QueueRules};
+
+/// The queues of the process by their names, as long as a configuration or a request has them.
+static QUEUES: LazyLock<Mutex<HashMap<String, Weak<Queue>>>> = LazyLock::new(Mutex::default);
+
+/// A queue before an origin.
+#[derive(Debug, Default)]
+pub(super) struct Queue(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Slots that are taken.
+    active: u32,
+    /// Those who wait, by class, each by its number: who came first has the least.
+    waiting: [BTreeMap<u64, Waiter>; CLASSES],
+    next: u64,
+    learnt: Learnt,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    since: Instant,
+    /// The place that it asks from may know a smaller bound than others of the same queue.
+    concurrency: Concurrency,
+    lift_ms: u64,
+    call: oneshot::Sender<Slot>,
+}
+
+/// The right to ask the origin; dropping it gives the right to who is next.
+#[derive(Debug)]
+pub(super) struct Slot {
+    queue: Arc<Queue>,
+    taken: Instant,
+    concurrency: Concurrency,
+}
+
+/// A place among those who wait; dropping it leaves the queue.
+#[derive(Debug)]
+pub(super) struct Turn {
+    queue: Arc<Queue>,
+    class: Class,
+    number: u64,
+    called: oneshot::Receiver<Slot>,
+}
+
+/// What came of asking for a slot.
+#[derive(Debug)]
+pub(super) enum Entered {
+    /// There is one.
+    Slot(Slot),
+    /// All are taken: it is waited for.
+    Turn(Turn),
+    /// As many wait as may.
+    Full,
+}
+
+/// Why somebody who has waited gets no slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unserved {
+    /// The wait was too long.
+    Late,
+    /// A better class needed the place in the queue.
+    Displaced,
+}
+
+/// The queue of that name: one for all places, and for the configurations before and after a reload.
+pub(super) fn named(name: &str) -> Arc<Queue> {
+    let mut queues = QUEUES.lock();
+    if let Some(queue) = queues.get(name).and_then(Weak::upgrade) {
+        return queue;
+    }
+    queues.retain(|_, queue| queue.strong_count() > 0);
+    let queue = Arc::default();
+    queues.insert(name.to_owned(), Arc::downgrade(&queue));
+    queue
+}
+
+impl Queue {
+    /// Takes a slot, or a place in the queue. A full queue gives the place of who came last in the worst class, where that
+    /// is worse than `class`.
+    pub(super) fn enter(self: &Arc<Self>, rules: &QueueRules, class: Class) -> Entered {
+        let mut state = self.0.lock();
+        if state.waits() == 0 && state.has_room(rules.concurrency) {
+            state.active += 1;
+            return Entered::Slot(self.slot(rules.concurrency));
+        }
+        if state.waits() >= rules.most_waiting as usize && !state.displace(class) {
+            return Entered::Full;
+        }
+        let (call, called) = oneshot::channel();
+        let number = state.next;
+        state.next += 1;
+        let lift_ms = rules.timeout_ms / CLASSES as u64;
+        let waiter = Waiter { since: Instant::now(), concurrency: rules.concurrency, lift_ms, call };
+        state.waiting[class.index()].insert(number, waiter);
+        drop(state);
+        // Another place of the same queue may have left room that its own bound did not let it use.
+        self.call();
+        Entered::Turn(Turn { queue: Arc::clone(self), class, number, called })
+    }
+
+    /// Gives free slots to those who are next.
+    fn call(self: &Arc<Self>) {
+        loop {
+            let called = self.0.lock().call(Instant::now());
+            let Some(Waiter { call, concurrency, .. }) = called else { return };
+            // Who has just gone gives it back at once, by dropping it.
+            drop(call.send(self.slot(concurrency)));
+        }
+    }
+
+    fn slot(self: &Arc<Self>, concurrency: Concurrency) -> Slot {
+        Slot { queue: Arc::clone(self), taken: Instant::now(), concurrency }
+    }
+
+    /// How many slots are taken, and how many requests wait.
+    #[cfg(test)]
+    pub(super) fn figures(&self) -> (u32, usize) {
+        let state = self.0.lock();
+        (state.active, state.waits())
+    }
+}
+
+impl State {
+    fn waits(&self) -> usize {
+        self.waiting.iter().map(BTreeMap::len).sum()
+    }
+
+    fn has_room(&self, concurrency: Concurrency) -> bool {
+        self.active
+            < match concurrency {
+                Concurrency::Given(number) => number,
+                Concurrency::Learnt { most } => self.learnt.bound(most),
+            }
+    }
+
+    /// Takes who is next out of the queue, with a slot; none where nobody waits or all slots are taken.
+    fn call(&mut self, now: Instant) -> Option<Waiter> {
+        let firsts = self.waiting.iter().enumerate().filter_map(|(class, waiting)| {
+            let (number, waiter) = waiting.first_key_value()?;
+            let waited = now.saturating_duration_since(waiter.since).as_millis() as u64;
+            Some((rank(class, waited, waiter.lift_ms), *number, class))
+        });
+        let (_, number, class) = firsts.min()?;
+        if !self.has_room(self.waiting[class].get(&number)?.concurrency) {
+            return None;
+        }
+        self.active += 1;
+        self.waiting[class].remove(&number)
+    }
+
+    /// Sends away who came last in the worst class, where that is worse than this one.
+    fn displace(&mut self, class: Class) -> bool {
+        let worse = self.waiting[class.index() + 1..].iter_mut().rev();
+        worse.filter_map(BTreeMap::pop_last).next().is_some()
+    }
+}
+
+impl Turn {
+    /// Waits for a slot.
+    pub(super) async fn wait(mut self, timeout_ms: u64) -> Result<Slot, Unserved> {
+        match tokio::time::timeout(Duration::from_millis(timeout_ms), &mut self.called).await {
+            Ok(Ok(slot)) => Ok(slot),
+            Ok(Err(_)) => Err(Unserved::Displaced),
+            Err(_) => Err(Unserved::Late),
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let left = self.queue.0.lock().waiting[self.class.index()].remove(&self.number);
+        if left.is_some() {
+            // Who was the first may have been the only one without room.
+            self.queue.call();
+        }
+    }
+}
+
+impl Slot {
+    /// The head of the answer is there: how long that took teaches how much the origin bears.
+    pub(super) fn answered(&self) {
+        if let Concurrency::Learnt { most } = self.concurrency {
+            let ms = self.taken.elapsed().as_millis() as u64;
+            let mut state = self.queue.0.lock();
+            let active = state.active;
+            state.learnt.answered(ms, active, most);
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        {
+            let mut state = self.queue.0.lock();
+            state.active = state.active.saturating_sub(1);
+        }
+        self.queue.call();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(concurrency: u32, most_waiting: u32) -> QueueRules {
+        let concurrency = Concurrency::Given(concurrency);
+        QueueRules { zone: String::new(), concurrency, most_waiting, timeout_ms: 60_000, until_head: false }
+    }
+
+    fn class(name: &str) -> Class {
+        Class::parse(name.as_bytes()).expect("a class")
+    }
+
+    fn slot(entered: Entered) -> Slot {
+        match entered {
+            Entered::Slot(slot) => slot,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn turn(entered: Entered) -> Turn {
+        match entered {
+            Entered::Turn(turn) => turn,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn slots_are_bounded_and_so_is_the_queue() {
+        let (queue, rules) = (Arc::new(Queue::default()), rules(2, 1));
+        let first = slot(queue.enter(&rules, Class::NORMAL));
+        let _second = slot(queue.enter(&rules, Class::NORMAL));
+        let mut third = turn(queue.enter(&rules, Class::NORMAL));
+        assert!(matches!(queue.enter(&rules, Class::NORMAL), Entered::Full));
+        assert!(third.called.try_recv().is_err());
+        drop(first);
+        let given = third.called.try_recv().expect("the slot of who has ended");
+        assert_eq!(queue.figures(), (2, 0));
+        drop(given);
+        assert_eq!(queue.figures(), (1, 0));
+    }
+
+    #[test]
+    fn better_class_comes_first_and_each_class_in_its_order() {
+        let (queue, rules) = (Arc::new(Queue::default()), rules(1, 10));
+        let mut held = slot(queue.enter(&rules, Class::NORMAL));
+        let classes = ["last", "low", "normal", "high", "normal", "last"];
+        let mut turns: Vec<_> =
+            classes.into_iter().map(|name| turn(queue.enter(&rules, class(name)))).collect();
+        let mut order = Vec::new();
+        while order.len() < classes.len() {
+            drop(held);
+            let called = turns.iter_mut().enumerate().find_map(|(index, turn)| {
+                let slot = turn.called.try_recv().ok()?;
+                Some((index, slot))
+            });
+            let (index, slot) = called.expect("who is next");
+            order.push(index);
+            held = slot;
+        }
+        assert_eq!(order, [3, 2, 4, 1, 0, 5]);
+    }
+
+    #[test]
+    fn long_wait_lifts_the_last_class_above_those_who_come_later() {
+        let (queue, rules) = (Arc::new(Queue::default()), rules(1, 10));
+        let held = slot(queue.enter(&rules, Class::NORMAL));
+        let last = turn(queue.enter(&rules, Class::LAST));
+        let high = turn(queue.enter(&rules, class("high")));
+        let mut state = queue.0.lock();
+        state.active = 0;
+        let soon = Instant::now() + Duration::from_secs(30);
+        let waiter = state.call(soon).expect("who is next");
+        assert_eq!(waiter.lift_ms, 15_000);
+        assert!(state.waiting[3].len() == 1, "30 s of 60 lift by two classes: not above the first");
+        state.active = 0;
+        let mut other = turn_of(&mut state, Class::parse(b"high").expect("a class"));
+        assert!(state.call(Instant::now() + Duration::from_secs(46)).is_some());
+        assert!(state.waiting[3].is_empty(), "46 s lift it to the first class, where it came before");
+        assert!(other.try_recv().is_err());
+        drop(state);
+        drop((held, last, high));
+    }
+
+    /// Somebody who waits from now on.
+    fn turn_of(state: &mut State, class: Class) -> oneshot::Receiver<Slot> {
+        let (call, called) = oneshot::channel();
+        let since = Instant::now() + Duration::from_secs(46);
+        let waiter = Waiter { since, concurrency: Concurrency::Given(1), lift_ms: 15_000, call };
+        state.waiting[class.index()].insert(state.next, waiter);
+        state.next += 1;
+        called
+    }
+
+    #[test]
+    fn full_queue_gives_the_place_of_the_worst_to_a_better_class_only() {
+        let (queue, rules) = (Arc::new(Queue::default()), rules(1, 2));
+        let _held = slot(queue.enter(&rules, Class::NORMAL));
+        let mut first = turn(queue.enter(&rules, Class::LAST));
+        let mut second = turn(queue.enter(&rules, Class::LAST));
+        assert!(matches!(queue.enter(&rules, Class::LAST), Entered::Full));
+        let _better = turn(queue.enter(&rules, Class::NORMAL));
+        assert_eq!(second.called.try_recv().err(), Some(oneshot::error::TryRecvError::Closed));
+        assert_eq!(first.called.try_recv().err(), Some(oneshot::error::TryRecvError::Empty));
+        assert_eq!(queue.figures(), (1, 2));
+    }
+
+    #[test]
+    fn who_leaves_is_not_waited_for_and_a_slot_on_its_way_to_them_is_given_on() {
+        let (queue, rules) = (Arc::new(Queue::default()), rules(1, 10));
+        let held = slot(queue.enter(&rules, Class::NORMAL));
+        let gone = turn(queue.enter(&rules, Class::NORMAL));
+        let late = turn(queue.enter(&rules, Class::NORMAL));
+        let mut stays = turn(queue.enter(&rules, Class::NORMAL));
+        drop(gone);
+        assert_eq!(queue.figures(), (1, 2));
+        drop(held);
+        // The slot is on its way to this one, who goes without having taken it.
+        drop(late);
+        assert!(stays.called.try_recv().is_ok());
+        assert_eq!(queue.figures(), (0, 0));
+    }
+
+    #[test]
+    fn queue_is_found_by_its_name_as_long_as_somebody_has_it() {
+        let one = named("found_by_its_name");
+        let held = slot(one.enter(&rules(1, 0), Class::NORMAL));
+        drop(one);
+        assert_eq!(named("found_by_its_name").figures(), (1, 0));
+        drop(held);
+        assert_eq!(named("found_by_its_name").figures(), (0, 0));
+    }
+
+    #[test]
+    fn threads_never_take_more_slots_than_there_are() {
+        let queue: Arc<Queue> = Arc::default();
+        let rules = rules(3, 1000);
+        std::thread::scope(|scope| {
+            for seed in 0..4_u64 {
+                let (queue, rules) = (&queue, &rules);
+                scope.spawn(move || {
+                    let mut held = Vec::new();
+                    for step in 0..2_000_u64 {
+                        match queue
+                            .enter(rules, if (step + seed) % 3 == 0 { Class::LAST } else { Class::NORMAL })
+                        {
+                            Entered::Slot(slot) => held.push((Some(slot), None)),
+                            Entered::Turn(turn) => held.push((None, Some(turn))),
+                            Entered::Full => {}
+                        }
+                        assert!(queue.figures().0 <= 3);
+                        if step % 2 == seed % 2 && !held.is_empty() {
+                            held.remove((step as usize * 7) % held.len());
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(queue.figures(), (0, 0), "all is given back");
+    }
+}

@@ -1,0 +1,109 @@
+//! Requests before an origin with a queue. Here and not beside the code, since the site keeps the queue by its type.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+
+use myriad_exchange::exchange::Exchange;
+use myriad_serve::testing::{TestSite, answered_at_once, block_on};
+use myriad_shield::origin_queue::{Permit, admit, retry_later};
+use myriad_upstream::ErrorKind;
+
+/// A request that has come to a place with an origin.
+fn begun(site: &TestSite, target: &str) -> Box<Exchange> {
+    let mut exchange = site.exchange(target, &[]);
+    assert!(answered_at_once(&mut exchange).is_none(), "{target} came to no origin");
+    exchange
+}
+
+fn site(directives: &str) -> TestSite {
+    TestSite::new(
+        "map $arg_class $class { default normal; ~(?<named>.+) $named; }",
+        &format!("location / {{ fastcgi_pass 127.0.0.1:9; {directives} }}"),
+    )
+}
+
+fn asked(site: &TestSite, target: &str) -> Result<Permit, u16> {
+    let mut exchange = begun(site, target);
+    block_on(admit(&mut exchange, true)).map_err(|error| match error.kind() {
+        ErrorKind::NotAsked(status) => *status,
+        other => panic!("{other:?}"),
+    })
+}
+
+#[test]
+fn request_beyond_slots_and_queue_is_not_asked_for() {
+    let site = site("origin_queue zone=t_beyond concurrency=1 queue=0;");
+    let first = asked(&site, "/").expect("a slot");
+    assert_eq!(asked(&site, "/").err(), Some(503));
+    drop(first);
+    assert!(asked(&site, "/").is_ok());
+}
+
+#[test]
+fn wait_ends_with_its_timeout() {
+    let site = site("origin_queue zone=t_late concurrency=1 queue=1 timeout=20ms;");
+    let _first = asked(&site, "/").expect("a slot");
+    assert_eq!(asked(&site, "/").err(), Some(503));
+}
+
+#[test]
+fn waiting_request_is_called_when_another_ends_the_better_class_first() {
+    let site = site("origin_queue zone=t_called concurrency=1 queue=9; origin_priority $class;");
+    let first = asked(&site, "/").expect("a slot");
+    let order = std::cell::RefCell::new(Vec::new());
+    let go = async |class: &'static str| {
+        let mut exchange = begun(&site, &format!("/?class={class}"));
+        let permit = admit(&mut exchange, true).await.expect("a slot");
+        order.borrow_mut().push(class);
+        drop(permit);
+    };
+    let mut going: Vec<Pin<Box<dyn Future<Output = ()> + '_>>> = Vec::new();
+    for class in ["last", "odd", "high"] {
+        going.push(Box::pin(go(class)));
+    }
+    let mut first = Some(first);
+    block_on(poll_fn(|cx| {
+        going.retain_mut(|one| one.as_mut().poll(cx).is_pending());
+        // All wait by now.
+        first = None;
+        if going.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    }));
+    let order = order.take();
+    assert_eq!(order, ["high", "odd", "last"]);
+}
+
+#[test]
+fn part_of_a_page_does_not_wait_for_the_page_around_it() {
+    let site = site("origin_queue zone=t_part concurrency=1 queue=0;");
+    let mut page = begun(&site, "/");
+    let _permit = block_on(admit(&mut page, true)).expect("a slot");
+    let mut part = page.child(b"/part", b"").expect("a subrequest");
+    assert!(answered_at_once(&mut part).is_none());
+    assert!(block_on(admit(&mut part, true)).is_ok());
+    assert!(asked(&site, "/").is_err(), "others find the slot taken");
+}
+
+#[test]
+fn place_without_a_queue_asks_nobody() {
+    let site = TestSite::new(
+        "",
+        "origin_queue zone=t_off concurrency=1 queue=0;
+         location / { fastcgi_pass 127.0.0.1:9; }
+         location /off { fastcgi_pass 127.0.0.1:9; origin_queue off; }",
+    );
+    let _first = asked(&site, "/").expect("a slot");
+    assert!(asked(&site, "/").is_err());
+    assert!(asked(&site, "/off").is_ok());
+}
+
+#[test]
+fn visitor_is_told_when_to_come_again() {
+    let site = site("origin_queue zone=t_again concurrency=1 timeout=1500ms;");
+    let mut exchange = begun(&site, "/");
+    retry_later(&mut exchange, 429);
+    assert!(exchange.request.errors.carried.is_none());
+    retry_later(&mut exchange, 503);
+    let lines = exchange.request.errors.carried.map(|carried| carried.lines);
+    assert_eq!(lines.as_deref(), Some(&b"Retry-After: 2\r\n"[..]));
+}
