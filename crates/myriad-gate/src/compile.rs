@@ -66,8 +66,8 @@ impl Gates {
         // nginx's order.
         let checks = [
             more_input_headers::check(settings, compile),
-            limit_req::check(settings, &self.requests),
-            limit_conn::check(settings, &self.connections),
+            limit_req::check(settings, &self.requests, false),
+            limit_conn::check(settings, &self.connections, false),
             access::check(settings.feature()),
             auth_basic::check(settings, &self.folder, &self.passwords, compile),
             auth_request::check(settings, compile),
@@ -76,6 +76,16 @@ impl Gates {
         let any = settings.feature::<AccessSettings>().satisfy == Satisfy::Any;
         let delay_ms = settings.feature::<AuthBasicSettings>().delay;
         (!checks.is_empty()).then(|| Arc::new(Gate { checks, any, delay_ms }))
+    }
+
+    /// The limits of a place that count what goes to its origin alone; none where there are none.
+    pub fn origin_gate(&self, settings: &Settings) -> Option<Arc<Gate>> {
+        let checks = [
+            limit_req::check(settings, &self.requests, true),
+            limit_conn::check(settings, &self.connections, true),
+        ];
+        let checks: Vec<_> = checks.into_iter().flatten().collect();
+        (!checks.is_empty()).then(|| Arc::new(Gate { checks, any: false, delay_ms: 0 }))
     }
 }
 

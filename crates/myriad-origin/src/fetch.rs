@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use myriad_log::Level;
-use myriad_shield::origin_queue::{Permit, admit, retry_later};
+use myriad_shield::origin_queue::retry_later;
+use myriad_shield::{Permit, admit};
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse};
 use tokio::sync::oneshot;
 
@@ -66,7 +67,6 @@ pub async fn fetch(
     waits: bool,
 ) -> Result<OriginResponse, OriginError> {
     prepare(exchange, origin, group, &mut request, waits);
-    // A refresh behind a visitor lets everybody else go first.
     let permit = admit(exchange, request.queues).await?;
     let site = std::rc::Rc::clone(&exchange.request.site);
     let attempts = request.attempts.clone();

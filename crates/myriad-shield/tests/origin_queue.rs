@@ -6,7 +6,8 @@ use std::task::Poll;
 
 use myriad_exchange::exchange::Exchange;
 use myriad_serve::testing::{TestSite, answered_at_once, block_on};
-use myriad_shield::origin_queue::{Permit, admit, retry_later};
+use myriad_shield::origin_queue::retry_later;
+use myriad_shield::{Permit, admit};
 use myriad_upstream::ErrorKind;
 
 /// A request that has come to a place with an origin.
@@ -106,4 +107,38 @@ fn visitor_is_told_when_to_come_again() {
     retry_later(&mut exchange, 503);
     let lines = exchange.request.errors.carried.map(|carried| carried.lines);
     assert_eq!(lines.as_deref(), Some(&b"Retry-After: 2\r\n"[..]));
+}
+
+#[test]
+fn limit_of_requests_under_way_counts_while_the_origin_is_asked() {
+    let site = TestSite::new(
+        "limit_conn_zone $arg_who zone=t_under_way:1m;",
+        "location / { fastcgi_pass 127.0.0.1:9; limit_conn t_under_way 1 origin_only; limit_conn_status 429; }",
+    );
+    let mut exchange = begun(&site, "/?who=a");
+    let permit = block_on(admit(&mut exchange, true)).expect("the first");
+    let mut second = begun(&site, "/?who=a");
+    let refused = block_on(admit(&mut second, true)).err().expect("one at once");
+    assert_eq!(refused.kind(), &ErrorKind::Limited(429));
+    assert!(block_on(admit(&mut begun(&site, "/?who=b"), true)).is_ok());
+    assert!(block_on(admit(&mut second, false)).is_ok(), "a refresh counts against nobody");
+    let mut part = exchange.child(b"/part", b"who=a").expect("a subrequest");
+    assert!(answered_at_once(&mut part).is_none());
+    assert!(block_on(admit(&mut part, true)).is_ok(), "it was counted with its page");
+    drop(permit);
+    assert!(block_on(admit(&mut second, true)).is_ok());
+}
+
+#[test]
+fn limit_of_requests_in_time_counts_each_that_goes_to_the_origin() {
+    let site = TestSite::new(
+        "limit_req_zone $arg_who zone=t_in_time:1m rate=1r/m;",
+        "location / { fastcgi_pass 127.0.0.1:9; limit_req zone=t_in_time burst=1 nodelay origin_only; }",
+    );
+    let came: Vec<_> = (0..4).map(|_| asked_limited(&site)).collect();
+    assert_eq!(came, [None, None, Some(ErrorKind::Limited(503)), Some(ErrorKind::Limited(503))]);
+}
+
+fn asked_limited(site: &TestSite) -> Option<ErrorKind> {
+    block_on(admit(&mut begun(site, "/?who=a"), true)).err().map(|error| error.kind().clone())
 }

@@ -60,6 +60,8 @@ pub enum ErrorKind {
     Busy,
     /// This server keeps the request from its origin for now (`origin_queue`); the status that says so.
     NotAsked(u16),
+    /// As `NotAsked`, for this visitor alone (`limit_req ... origin_only`).
+    Limited(u16),
     /// The worker has as many connections as it may have, to origins or in all (`worker_connections`).
     NoConnection,
     /// The client's own request body broke off; no fault of the origin, never tried again.
@@ -101,6 +103,11 @@ impl OriginError {
         Self::new(ErrorKind::NotAsked(status), Phase::Connecting, why)
     }
 
+    /// The origin was not asked for this visitor, who is beyond a limit.
+    pub fn limited(status: u16, why: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Limited(status), Phase::Connecting, why)
+    }
+
     #[must_use]
     pub(crate) fn at(mut self, peer: &Address) -> Self {
         self.peer = Some(peer.clone());
@@ -127,7 +134,7 @@ impl OriginError {
         match &self.kind {
             ErrorKind::Timeout => 504,
             ErrorKind::NoConnection => 503,
-            ErrorKind::NotAsked(status) => *status,
+            ErrorKind::NotAsked(status) | ErrorKind::Limited(status) => *status,
             ErrorKind::RequestBody(error) => error.status(),
             _ => 502,
         }

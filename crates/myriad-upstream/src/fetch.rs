@@ -241,6 +241,7 @@ fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
         ErrorKind::NoLivePeer
         | ErrorKind::Busy
         | ErrorKind::NotAsked(_)
+        | ErrorKind::Limited(_)
         | ErrorKind::NoConnection
         | ErrorKind::RequestBody(_) => false,
     }

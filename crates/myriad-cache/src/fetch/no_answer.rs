@@ -54,7 +54,7 @@ const KIND: u16 = 1000;
 pub(crate) fn failure(error: &OriginError) -> Failure {
     match error.kind() {
         ErrorKind::Timeout => Failure::Timeout,
-        ErrorKind::NotAsked(status) => Failure::NotAsked(*status),
+        ErrorKind::NotAsked(status) | ErrorKind::Limited(status) => Failure::NotAsked(*status),
         ErrorKind::InvalidHead | ErrorKind::TooLargeHead => Failure::InvalidHeader,
         _ => Failure::Error,
     }

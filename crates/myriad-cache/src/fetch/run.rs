@@ -13,6 +13,7 @@ use super::end::{deny, give_up};
 use super::job::{Answered, Job};
 use super::judge::judge;
 use super::no_answer::NoAnswer;
+use super::report::{Report, report};
 use crate::next::Held;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::OriginPlace;
@@ -93,6 +94,12 @@ pub(super) async fn run(job: Job) {
         // A refresh that did not begin: the page stays stale, and the next visitor tries again.
         Err(Unanswered::Failed(error)) if is_put_off(&error, reporter.is_some()) => {
             exchange.request.log(Level::Info, format_args!("{error}, the stale page stays"));
+        }
+        // Who waits is another visitor, who may be within the limits: they ask anew, and one of them leads.
+        Err(Unanswered::Failed(error)) if matches!(error.kind(), ErrorKind::Limited(_)) => {
+            exchange.request.log(Level::Info, format_args!("{error}"));
+            report(reporter, Report::Failed(NoAnswer::of(&error)));
+            drop(writer);
         }
         Err(Unanswered::Failed(error)) => {
             exchange.request.log(Level::Error, format_args!("{error}"));

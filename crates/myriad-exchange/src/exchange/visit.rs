@@ -12,7 +12,11 @@ pub struct Visit {
     pub connections: Cell<Option<LimitStatus>>,
     /// What counts against limits while it is here: dropped when the request and its subrequests are over.
     pub held: RefCell<Option<Box<dyn Any>>>,
-    /// How many slots of `origin_queue` the request and its subrequests have.
+    /// As `requests`, of what is counted before an origin alone (`limit_req ... origin_only`).
+    pub origin_requests: Cell<Option<LimitStatus>>,
+    /// What was counted before an origin alone (`limit_conn ... origin_only`), until whoever asks the origin takes it.
+    pub origin_held: RefCell<Option<Box<dyn Any>>>,
+    /// How many of the request and its subrequests are with an origin, and hold something for that.
     pub asking: Cell<u32>,
 }
 

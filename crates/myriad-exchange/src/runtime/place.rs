@@ -52,6 +52,8 @@ pub struct EntryRules {
     pub limit_except: Option<LimitExcept>,
     /// What is asked of a visitor before the content; none where everybody may come in at once.
     pub gate: Option<Arc<Gate>>,
+    /// What is asked of a request before its origin is; none where every request may go there.
+    pub origin_gate: Option<Arc<Gate>>,
 }
 
 /// Rewrite directives of a location.

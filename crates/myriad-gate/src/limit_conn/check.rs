@@ -9,7 +9,7 @@ use myriad_script::EvalError;
 use super::table::{ConnectionTable, Held};
 use crate::limit_answer::LimitAnswer;
 use crate::limit_zone::LimitZone;
-use myriad_exchange::exchange::{Check, Exchange, LimitStatus, Request, Verdict, scratch};
+use myriad_exchange::exchange::{Check, Exchange, LimitStatus, Request, Verdict, Visit, scratch};
 
 /// The longest key, bytes, as in nginx.
 const LONGEST_KEY: usize = 255;
@@ -20,6 +20,8 @@ pub(super) struct LimitConn {
     pub limits: Vec<(Arc<LimitZone<ConnectionTable>>, u16)>,
     /// What is done beyond them.
     pub answer: LimitAnswer,
+    /// Whether it is asked before the origin, and not at the entry.
+    pub origin_only: bool,
 }
 
 impl Check for LimitConn {
@@ -29,6 +31,9 @@ impl Check for LimitConn {
 
     fn judge(&self, exchange: &mut Exchange) -> Verdict {
         let visit = Rc::clone(exchange.request.visit());
+        if self.origin_only {
+            return self.judge_before_origin(exchange, &visit);
+        }
         let status = &visit.connections;
         if status.get().is_some() {
             return Verdict::Pass;
@@ -65,6 +70,23 @@ impl Check for LimitConn {
 }
 
 impl LimitConn {
+    /// Judges a request before its origin. Its parts count with it while it is there.
+    fn judge_before_origin(&self, exchange: &mut Exchange, visit: &Visit) -> Verdict {
+        if exchange.request.is_subrequest() && visit.asking.get() > 0 {
+            return Verdict::Pass;
+        }
+        match self.hold(exchange) {
+            Ok(Some(held)) => *visit.origin_held.borrow_mut() = Some(Box::new(held)),
+            Ok(None) if self.answer.dry_run => {}
+            Ok(None) => return Verdict::Fail(self.answer.status),
+            Err(error) => {
+                exchange.request.log(Level::Error, format_args!("{error}"));
+                return Verdict::Fail(500);
+            }
+        }
+        Verdict::Pass
+    }
+
     /// Counts the request in every zone that has a key for it; none where one of them is full, which the error log is told.
     fn hold(&self, exchange: &mut Exchange) -> Result<Option<Vec<Held>>, EvalError> {
         let mut held = Vec::with_capacity(self.limits.len());

@@ -22,12 +22,13 @@ impl Zones {
     }
 }
 
-/// The check of a place; none where nothing is limited. The zones are there: the configuration was checked for that.
-pub(crate) fn check(settings: &Settings, zones: &Zones) -> Option<Box<dyn Check>> {
+/// The check of a place, at its entry or before its origin; none where nothing is limited. The zones are there: the configuration
+/// was checked for that.
+pub(crate) fn check(settings: &Settings, zones: &Zones, origin_only: bool) -> Option<Box<dyn Check>> {
     let settings = settings.feature::<ConnectionLimitSettings>();
-    let limits = settings.limits.iter();
+    let limits = settings.limits.iter().filter(|limit| limit.origin_only == origin_only);
     let limits = limits.filter_map(|limit| Some((Arc::clone(zones.0.get(&*limit.zone)?), limit.most)));
     let limits: Vec<_> = limits.collect();
     let answer = settings.answer;
-    (!limits.is_empty()).then(|| Box::new(LimitConn { limits, answer }) as _)
+    (!limits.is_empty()).then(|| Box::new(LimitConn { limits, answer, origin_only }) as _)
 }

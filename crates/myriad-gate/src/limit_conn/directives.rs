@@ -1,6 +1,6 @@
 //! The directives.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, Names, ONE, Set, TWO, Use};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, Names, ONE, Set, TWO, Use, between};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, set};
 
@@ -32,9 +32,9 @@ pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "limit_conn",
         HSL.or(Contexts::STREAM_LEVELS),
-        TWO,
+        between(2, 3),
         Set::Settings(connection_limit),
-        "Refuses who has too many requests under way.",
+        "Refuses who has too many requests under way. With `origin_only` (Myriad's own) only those count that are with an origin.",
     )
     .repeats(),
     Directive::new(
@@ -79,10 +79,14 @@ fn connection_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         .ok()
         .filter(|most| *most > 0)
         .ok_or_else(|| args.invalid(1, "from 1 to 65535"))?;
+    let origin_only = args.len() == 3;
+    if origin_only && args.bytes(2) != b"origin_only" {
+        return Err(args.invalid(2, "`origin_only`"));
+    }
     if limits.iter().any(|other| other.zone == zone) {
         return Err(Diagnostic::error(args.node.span, "\"limit_conn\" directive is duplicate"));
     }
     args.uses.push(Use { name: args.text(0)?, of: &ZONES });
-    limits.push(ConnectionLimit { zone, most, span: args.words()[0].span });
+    limits.push(ConnectionLimit { zone, most, origin_only, span: args.words()[0].span });
     Ok(())
 }

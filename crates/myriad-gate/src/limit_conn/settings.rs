@@ -11,6 +11,8 @@ pub struct ConnectionLimit {
     pub zone: String,
     /// At most this many at once.
     pub most: u16,
+    /// `origin_only`: only what goes to an origin counts; of sessions in `stream` all do.
+    pub origin_only: bool,
     /// The zone's name as written.
     pub span: Span,
 }

@@ -21,6 +21,8 @@ pub(super) struct LimitReq {
     pub limits: Vec<(Arc<LimitZone<RequestTable>>, Limit)>,
     /// What is done beyond them.
     pub answer: LimitAnswer,
+    /// Whether it is asked before the origin, and not at the entry.
+    pub origin_only: bool,
     /// How a delay is logged.
     pub delay_level: Level,
 }
@@ -43,8 +45,9 @@ impl Check for LimitReq {
 
     fn judge(&self, exchange: &mut Exchange) -> Verdict {
         let visit = Rc::clone(exchange.request.visit());
-        let status = &visit.requests;
-        if status.get().is_some() {
+        let status = if self.origin_only { &visit.origin_requests } else { &visit.requests };
+        // At the entry a request counts once, before an origin as often as it goes there; its parts never count again.
+        if status.get().is_some() && (!self.origin_only || exchange.request.is_subrequest()) {
             return Verdict::Pass;
         }
         let keys = match self.keys(exchange) {

@@ -23,17 +23,19 @@ impl Zones {
     }
 }
 
-/// The check of a place; none where nothing is limited. The zones are there: the configuration was checked for that.
-pub(crate) fn check(settings: &Settings, zones: &Zones) -> Option<Box<dyn Check>> {
+/// The check of a place, at its entry or before its origin; none where nothing is limited. The zones are there: the configuration
+/// was checked for that.
+pub(crate) fn check(settings: &Settings, zones: &Zones, origin_only: bool) -> Option<Box<dyn Check>> {
     let settings = settings.feature::<RequestLimitSettings>();
-    let limits = settings.limits.iter().filter_map(|limit| {
-        let (zone, rate) = zones.0.get(&*limit.zone)?;
-        Some((Arc::clone(zone), Limit { rate: *rate, burst: limit.burst, delay: limit.delay }))
-    });
+    let limits =
+        settings.limits.iter().filter(|limit| limit.origin_only == origin_only).filter_map(|limit| {
+            let (zone, rate) = zones.0.get(&*limit.zone)?;
+            Some((Arc::clone(zone), Limit { rate: *rate, burst: limit.burst, delay: limit.delay }))
+        });
     let limits: Vec<_> = limits.collect();
     let answer = settings.answer;
     (!limits.is_empty())
-        .then(|| Box::new(LimitReq { limits, answer, delay_level: milder(answer.level) }) as _)
+        .then(|| Box::new(LimitReq { limits, answer, origin_only, delay_level: milder(answer.level) }) as _)
 }
 
 /// The level of a delay: one below that of a refusal, as in nginx.

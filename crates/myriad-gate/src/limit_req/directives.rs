@@ -36,9 +36,10 @@ pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "limit_req",
         HSL,
-        between(1, 3),
+        between(1, 4),
         Set::Settings(request_limit),
-        "Delays or refuses who asks too fast.",
+        "Delays or refuses who asks too fast. With `origin_only` (Myriad's own) only what goes to an origin counts: pages that are \
+         stored, and waiting for the fetch of another, are never refused.",
     )
     .repeats(),
     Directive::new(
@@ -103,7 +104,8 @@ fn parse_rate(text: &[u8]) -> Option<u64> {
 fn request_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let limits = &mut settings.feature_mut::<RequestLimitSettings>().limits;
     args.start(limits);
-    let mut limit = RequestLimit { zone: String::new(), burst: 0, delay: 0, span: args.node.span };
+    let mut limit =
+        RequestLimit { zone: String::new(), burst: 0, delay: 0, origin_only: false, span: args.node.span };
     for index in 0..args.len() {
         let thousandths = |skip| {
             let number = args.number_after(index, skip)?;
@@ -117,7 +119,10 @@ fn request_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             [b'b', b'u', b'r', b's', b't', b'=', ..] => limit.burst = thousandths("burst=".len())?,
             [b'd', b'e', b'l', b'a', b'y', b'=', ..] => limit.delay = thousandths("delay=".len())?,
             b"nodelay" => limit.delay = u64::MAX,
-            _ => return Err(args.invalid(index, "`zone=`, `burst=`, `delay=` or `nodelay`")),
+            b"origin_only" => limit.origin_only = true,
+            _ => {
+                return Err(args.invalid(index, "`zone=`, `burst=`, `delay=`, `nodelay` or `origin_only`"));
+            }
         }
     }
     if limit.zone.is_empty() {

@@ -13,6 +13,8 @@ pub(super) struct RequestLimit {
     pub burst: u64,
     /// `delay=`; `u64::MAX` for `nodelay`.
     pub delay: u64,
+    /// `origin_only`: only what goes to an origin counts.
+    pub origin_only: bool,
     /// The zone's name as written.
     pub span: Span,
 }

@@ -67,6 +67,7 @@ impl Compile<'_> {
                 internal: content.internal,
                 limit_except,
                 gate: self.apart(|compile| compile.gate(settings)),
+                origin_gate: self.gates.origin_gate(settings),
             },
             rewrite: RewriteRules { program: rewrite, ifs },
             handler,

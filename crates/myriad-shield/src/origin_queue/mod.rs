@@ -1,7 +1,7 @@
 //! `origin_queue`, `origin_priority`: a rush waits here, in a bounded queue, and not before the application.
 //!
 //! ```text
-//! admit -- a slot is free, nobody waits ----> asked ---- body at its end, or dropped: the slot is given back
+//! enter -- a slot is free, nobody waits ----> asked ---- body at its end, or dropped: the slot is given back
 //!    |                                          ^            (with `release=head` as soon as the head is there)
 //!    |---- waits among its class -- called -----'
 //!    |                   |---- client gone: it leaves the queue
@@ -14,22 +14,20 @@
 //! | `class` | classes of requests, and how waiting lifts them |
 //! | `learnt` | how many requests an origin bears, learnt from how long it takes |
 //! | `queue` | slots and those who wait for one, shared by all workers |
-//! | `admit` | a request before its origin |
-//! | `permit` | what a request holds while it is asked |
+//! | `enter` | a request before the queue |
 
-mod admit;
 mod class;
 mod compile;
 mod directives;
+mod enter;
 mod learnt;
-mod permit;
 mod queue;
 mod settings;
 
 use myriad_exchange::feature::Feature;
 
-pub use admit::{admit, retry_later};
-pub use permit::Permit;
+pub use enter::retry_later;
+pub(crate) use enter::{Taken, enter};
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_by(compile::compile);

@@ -1,27 +1,29 @@
 //! What a request holds while its origin is asked.
 
+use std::any::Any;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use myriad_exchange::exchange::Visit;
+use myriad_exchange::exchange::{Exchange, Visit};
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_upstream::OriginResponse;
 
-use super::queue::Slot;
+use crate::origin_queue::Taken;
 
 /// The permission to ask an origin; empty where nothing bounds that. Dropping it lets the next request ask.
 #[derive(Default)]
 pub struct Permit(Option<Held>);
 
 struct Held {
-    slot: Slot,
-    until_head: bool,
+    taken: Option<Taken>,
+    /// What counts against `limit_conn ... origin_only`.
+    _limits: Option<Box<dyn Any>>,
     _asking: Asking,
 }
 
-/// Counts a request of a visit that is with an origin: its subrequests do not wait for the slot that it holds.
+/// Counts a request of a visit that is with an origin: its parts neither wait for what it holds nor count again.
 struct Asking(Rc<Visit>);
 
 impl Asking {
@@ -38,18 +40,20 @@ impl Drop for Asking {
 }
 
 impl Permit {
-    pub(super) fn of(slot: Slot, until_head: bool, visit: Rc<Visit>) -> Self {
-        Self(Some(Held { slot, until_head, _asking: Asking::new(visit) }))
+    /// The permission with what was taken for it.
+    pub(crate) fn of(exchange: &mut Exchange, taken: Option<Taken>, limits: Option<Box<dyn Any>>) -> Self {
+        if taken.is_none() && limits.is_none() {
+            return Self::default();
+        }
+        let asking = Asking::new(Rc::clone(exchange.request.visit()));
+        Self(Some(Held { taken, _limits: limits, _asking: asking }))
     }
 
     /// The head of the answer is there: the permission ends with its body, or with the connection that it has become, unless
     /// it ends now.
     pub fn answered(self, response: &mut OriginResponse) {
-        let Some(held) = self.0 else { return };
-        held.slot.answered();
-        if held.until_head {
-            return;
-        }
+        let Some(mut held) = self.0 else { return };
+        held.taken = held.taken.take().and_then(Taken::answered);
         match &mut response.upgraded {
             Some(upgraded) => upgraded.stream.hold(Box::new(held)),
             None => {

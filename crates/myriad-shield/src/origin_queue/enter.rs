@@ -1,6 +1,5 @@
-//! A request before its origin.
+//! A request before the queue.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_exchange::exchange::Exchange;
@@ -8,26 +7,39 @@ use myriad_upstream::OriginError;
 
 use super::class::Class;
 use super::compile::OriginQueue;
-use super::permit::Permit;
-use super::queue::{Entered, Unserved};
+use super::queue::{Entered, Slot, Unserved};
 
-/// Waits until the origin of the place may be asked. `waits` says that a visitor waits for the answer; a refresh behind a visitor
+/// A slot that a request has taken.
+pub(crate) struct Taken {
+    slot: Slot,
+    until_head: bool,
+}
+
+impl Taken {
+    /// The head of the answer is there; none where the slot is given back by now (`release=head`).
+    pub(crate) fn answered(self) -> Option<Self> {
+        self.slot.answered();
+        (!self.until_head).then_some(self)
+    }
+}
+
+/// Waits for a slot; none where the place has no queue. `waits` says that a visitor waits for the answer; a refresh behind a visitor
 /// comes last. An error says that the origin is not to be asked.
-pub async fn admit(exchange: &mut Exchange, waits: bool) -> Result<Permit, OriginError> {
+pub(crate) async fn enter(exchange: &mut Exchange, waits: bool) -> Result<Option<Taken>, OriginError> {
     let Some(OriginQueue { queue, rules, .. }) = exchange.request.place().features.get() else {
-        return Ok(Permit::default());
+        return Ok(None);
     };
     let (queue, rules) = (Arc::clone(queue), rules.clone());
-    let visit = Rc::clone(exchange.request.visit());
     // The page around it may hold a slot until this part of it is there: waiting for one could last for ever.
-    if exchange.request.is_subrequest() && visit.asking.get() > 0 {
-        return Ok(Permit::default());
+    if exchange.request.is_subrequest() && exchange.request.visit().asking.get() > 0 {
+        return Ok(None);
     }
     let class = if waits { class(exchange) } else { Class::LAST };
+    let taken = |slot| Some(Taken { slot, until_head: rules.until_head });
     let why = match queue.enter(&rules, class) {
-        Entered::Slot(slot) => return Ok(Permit::of(slot, rules.until_head, visit)),
+        Entered::Slot(slot) => return Ok(taken(slot)),
         Entered::Turn(turn) => match turn.wait(rules.timeout_ms).await {
-            Ok(slot) => return Ok(Permit::of(slot, rules.until_head, visit)),
+            Ok(slot) => return Ok(taken(slot)),
             Err(Unserved::Late) => "has not come to this request in time",
             Err(Unserved::Displaced) => "is full, and a better class has come",
         },
