@@ -54,14 +54,12 @@ impl Permit {
     pub fn answered(self, response: &mut OriginResponse) {
         let Some(mut held) = self.0 else { return };
         held.taken = held.taken.take().and_then(Taken::answered);
-        match &mut response.upgraded {
-            Some(upgraded) => upgraded.stream.hold(Box::new(held)),
-            None => {
-                let nothing: BoxBody = Box::pin(myriad_http::body::Empty);
-                let body = std::mem::replace(&mut response.body, nothing);
-                response.body = Box::pin(PermittedBody { body, held: Some(held) });
-            }
+        if let Some(upgraded) = &mut response.upgraded {
+            return upgraded.stream.hold(Box::new(held));
         }
+        let nothing: BoxBody = Box::pin(myriad_http::body::Empty);
+        let body = std::mem::replace(&mut response.body, nothing);
+        response.body = Box::pin(PermittedBody { body, held: Some(held) });
     }
 }
 

@@ -52,19 +52,24 @@ pub struct Upgraded {
 #[derive(Debug)]
 pub struct UpgradedStream {
     connection: Counted,
+    held: Box<Held>,
+}
+
+/// What is given back when the connection ends; in a box, for few answers have it.
+#[derive(Debug)]
+struct Held {
     _active: Rc<Active>,
-    /// What else is given back when the connection ends.
-    held: Option<Box<dyn Any>>,
+    more: Option<Box<dyn Any>>,
 }
 
 impl UpgradedStream {
     pub(crate) fn new(connection: Counted, active: Rc<Active>) -> Self {
-        Self { connection, _active: active, held: None }
+        Self { connection, held: Box::new(Held { _active: active, more: None }) }
     }
 
     /// Holds something until the connection ends, in the place of what it held before.
     pub fn hold(&mut self, held: Box<dyn Any>) {
-        self.held = Some(held);
+        self.held.more = Some(held);
     }
 }
 

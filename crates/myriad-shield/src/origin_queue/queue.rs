@@ -164,8 +164,8 @@ impl State {
 
     /// Sends away who came last in the worst class, where that is worse than this one.
     fn displace(&mut self, class: Class) -> bool {
-        let worse = self.waiting[class.index() + 1..].iter_mut().rev();
-        worse.filter_map(BTreeMap::pop_last).next().is_some()
+        let mut worse = self.waiting[class.index() + 1..].iter_mut().rev();
+        worse.find_map(BTreeMap::pop_last).is_some()
     }
 }
 
