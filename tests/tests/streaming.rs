@@ -92,7 +92,8 @@ fn long_bodies_both_ways_take_little_memory() {
     assert!(come > LONG, "{come} bytes of head and body");
 
     let mut up = connect();
-    let head = format!("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {LONG}\r\nConnection: close\r\n\r\n");
+    let head =
+        format!("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {LONG}\r\nConnection: close\r\n\r\n");
     up.write_all(head.as_bytes()).expect("written");
     for number in 0..LONG / PIECE as u64 {
         up.write_all(&piece).expect("written");

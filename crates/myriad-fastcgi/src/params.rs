@@ -28,6 +28,7 @@ impl Params {
         if name.len() > MAX_LENGTH || value.len() > MAX_LENGTH {
             return false;
         }
+        self.block.reserve(8 + name.len() + value.len());
         push_length(&mut self.block, name.len());
         push_length(&mut self.block, value.len());
         self.block.extend_from_slice(name);

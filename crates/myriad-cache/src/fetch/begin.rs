@@ -108,7 +108,8 @@ fn begin(
         Sought { method: request.method, usable_page, conditional, apart, companion, own_request, told };
     let held = cached.hold();
     let job = Job { exchange, held, writer, request, entry, chosen, reporter, spent, sought };
-    Some(tokio::task::spawn_local(run(job)))
+    // Boxed: the runtime moves what it is given several times.
+    Some(tokio::task::spawn_local(Box::pin(run(job))))
 }
 
 fn is_confirmable(page: &Page, cache: &CachePlace) -> bool {

@@ -1,7 +1,7 @@
 //! A fetch runs: it waits for its place among the fetches of the zone, then asks the origin.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -53,9 +53,8 @@ async fn ask(
 async fn while_awaited<T>(
     writer: &mut FlightWriter<PageMeta>,
     (sent, ignores_abort): (Sent, bool),
-    work: impl Future<Output = T>,
+    mut work: Pin<&mut impl Future<Output = T>>,
 ) -> Option<T> {
-    let mut work = pin!(work);
     poll_fn(|cx| {
         // Whoever asks and hangs up at once has nobody connected to.
         if !sent.has_begun() && writer.poll_unread(cx).is_ready() {
@@ -81,10 +80,12 @@ pub(super) async fn run(job: Job) {
     // A refresh is for those who come later. What an application has been told to do it does, whoever has gone: where the
     // configuration says so, its page is kept.
     let until = (request.attempts.sent(), place.fetch.to_the_end);
-    let asking = ask(&mut exchange, place, entry, (chosen, request), reporter.is_some());
-    let answered = match reporter {
-        Some(_) => while_awaited(&mut writer, until, asking).await,
-        None => Some(asking.await),
+    let answered = {
+        let asking = pin!(ask(&mut exchange, place, entry, (chosen, request), reporter.is_some()));
+        match reporter {
+            Some(_) => while_awaited(&mut writer, until, asking).await,
+            None => Some(asking.await),
+        }
     };
     let Some(answered) = answered else {
         return exchange.request.log(Level::Info, format_args!("fetch ended, for nobody waits for it"));

@@ -1,12 +1,13 @@
 //! The request as scripts see it.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 use myriad_functions::{Surroundings, Wrong};
 use myriad_http::Known;
 use myriad_log::{Level, local_time};
 use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame, Trace};
 
+use super::digits::address;
 use super::{Request, paths};
 
 impl Environment for Request {
@@ -132,22 +133,27 @@ impl Request {
 impl Request {
     /// What nginx tells of a request behind a message: before and behind what it says of an origin.
     pub fn account(&self) -> (String, String) {
-        let client = self.client().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
-        let server = String::from_utf8_lossy(&self.server().name);
-        let line = String::from_utf8_lossy(shortened(self.received.head.request_line()));
-        let mut who = format!(", client: {client}, server: {server}, request: \"{line}\"");
-        if self.is_subrequest() {
-            let uri = String::from_utf8_lossy(shortened(&self.route.uri));
-            // Writing to a String cannot fail.
-            let _ = write!(who, ", subrequest: \"{uri}\"");
+        let line = shortened(self.received.head.request_line());
+        let mut who = Vec::with_capacity(64 + line.len());
+        who.extend_from_slice(b", client: ");
+        address(&mut who, self.client());
+        for part in [b", server: ", &self.server().name[..], b", request: \"", line, b"\""] {
+            who.extend_from_slice(part);
         }
-        let mut host = String::new();
-        for (name, field) in [("host", Known::Host), ("referrer", Known::Referer)] {
-            if let Some(value) = self.received.head.known(field) {
-                let _ = write!(host, ", {name}: \"{}\"", String::from_utf8_lossy(shortened(value)));
+        if self.is_subrequest() {
+            for part in [b", subrequest: \"", shortened(&self.route.uri), b"\""] {
+                who.extend_from_slice(part);
             }
         }
-        (who, host)
+        let mut host = Vec::new();
+        for (before, field) in [(&b", host: \""[..], Known::Host), (b", referrer: \"", Known::Referer)] {
+            if let Some(value) = self.received.head.known(field) {
+                for part in [before, shortened(value), b"\""] {
+                    host.extend_from_slice(part);
+                }
+            }
+        }
+        (readable(who), readable(host))
     }
 
     /// Writes at level debug; what `message` costs is paid only where somebody reads it.
@@ -160,6 +166,11 @@ impl Request {
 
 /// The most of a request line that a message shows: nginx's messages end at 2 KB (`NGX_MAX_ERROR_STR`).
 const SHOWN_LINE: usize = 2048;
+
+/// Bytes as text; what is no UTF-8 is shown by a mark.
+fn readable(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
 
 fn shortened(line: &[u8]) -> &[u8] {
     &line[..line.len().min(SHOWN_LINE)]

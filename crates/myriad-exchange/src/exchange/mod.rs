@@ -3,7 +3,8 @@
 mod answer;
 mod cache_facts;
 mod child;
-pub mod environment;
+pub mod digits;
+mod environment;
 mod filter;
 mod gathered;
 mod lineage;

@@ -1,6 +1,6 @@
 //! Variables of the answer: its head, and how much of it was sent.
 
-use super::write::{Row, joined, never_ready, show};
+use super::write::{Row, joined, never_ready, number, show};
 use crate::exchange::Request;
 use crate::exchange::size::parse_size;
 use crate::runtime::Reads::{Answer, SentFields};
@@ -12,9 +12,9 @@ pub(super) const ROWS: &[Row] = &[
         "core",
         "body_bytes_sent",
         &[Answer],
-        Made(|request, out| show(out, request.outcome.sent.body_bytes)),
+        Made(|request, out| number(out, request.outcome.sent.body_bytes)),
     ),
-    Row::new("core", "bytes_sent", &[Answer], Made(|request, out| show(out, request.outcome.sent.bytes))),
+    Row::new("core", "bytes_sent", &[Answer], Made(|request, out| number(out, request.outcome.sent.bytes))),
     Row::new(
         "core",
         "limit_rate",

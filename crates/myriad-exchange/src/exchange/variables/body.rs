@@ -2,7 +2,7 @@
 
 use myriad_http::Known;
 
-use super::write::{Row, show};
+use super::write::{Row, number, show};
 use crate::exchange::{Gathered, Request};
 use crate::runtime::Reads::{Body, BodyFile};
 use crate::runtime::Value::{Made, Ready};
@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Row] = &[
 
 fn content_length(request: &Request, out: &mut Vec<u8>) -> bool {
     match (request.received.head.known(Known::ContentLength), request.upload.length) {
-        (_, Some(length)) => show(out, length),
+        (_, Some(length)) => number(out, length),
         (Some(value), None) => {
             out.extend_from_slice(value);
             true

@@ -6,7 +6,7 @@ use myriad_http::proxy_protocol::{ProxyHeader, Tlv};
 use myriad_net::Peer;
 use myriad_net::tcp_info::TcpInfo;
 
-use super::write::{Row, address, never_ready, show};
+use super::write::{Row, address, never_ready, number, show};
 use crate::exchange::Request;
 use crate::runtime::Reads::Connection;
 use crate::runtime::Value::{Made, Named};
@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
         "core",
         "connection",
         &[Connection],
-        Made(|request, out| show(out, request.received.connection.id)),
+        Made(|request, out| number(out, request.received.connection.id)),
     ),
     Row::new(
         "core",
@@ -107,7 +107,7 @@ fn remote_port(request: &Request, out: &mut Vec<u8>) -> bool {
     match request.received.real {
         // A proxy that tells the address without the port has no port to show.
         Some(real) if real.port() == 0 => true,
-        Some(real) => show(out, real.port()),
+        Some(real) => number(out, real.port().into()),
         None => {
             peer_port(request, out);
             true
@@ -117,7 +117,7 @@ fn remote_port(request: &Request, out: &mut Vec<u8>) -> bool {
 
 fn peer_port(request: &Request, out: &mut Vec<u8>) {
     if let Peer::Inet(peer) = request.received.connection.peer {
-        show(out, peer.port());
+        number(out, peer.port().into());
     }
 }
 
@@ -132,7 +132,7 @@ fn server_addr(request: &Request, out: &mut Vec<u8>) -> bool {
 
 fn server_port(request: &Request, out: &mut Vec<u8>) -> bool {
     if let Some(local) = request.received.connection.local() {
-        show(out, local.port());
+        number(out, local.port().into());
     }
     true
 }

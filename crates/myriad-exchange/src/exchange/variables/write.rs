@@ -2,9 +2,9 @@
 
 use std::fmt::Display;
 use std::io::Write;
-use std::net::IpAddr;
 
 use crate::exchange::Request;
+pub use crate::exchange::digits::{address, number};
 use crate::runtime::{Borrowed, Rest, VariableRow};
 
 /// A variable of a request.
@@ -27,15 +27,6 @@ pub fn text(out: &mut Vec<u8>, value: Option<String>) -> bool {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return false };
     out.extend_from_slice(value.as_bytes());
     true
-}
-
-/// Appends an address; a client on a unix socket has none.
-pub fn address(out: &mut Vec<u8>, ip: Option<IpAddr>) -> bool {
-    let Some(ip) = ip else {
-        out.extend_from_slice(b"unix:");
-        return true;
-    };
-    show(out, ip)
 }
 
 /// Appends values with a separator between them.
