@@ -23,6 +23,9 @@ use myriad_exchange::subrequest;
 /// Passes an origin's answer on: `X-Accel-Redirect`, intercepted errors, fields, body.
 pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginResponse) -> Step {
     let OriginResponse { head, body, upgraded, trailers, .. } = response;
+    // What has a body of a length that HTTP/1 tells has nothing behind it, nor has an answer that ends with its head.
+    let may_trail =
+        trailers.as_ref().is_some_and(|fields| body.size_hint() != Some(0) || !fields.borrow().is_empty());
     exchange.request.origin_mut().trailers = trailers;
     if let Some(upgraded) = upgraded {
         return upgrade::tunnel(exchange, origin, head, upgraded);
@@ -56,7 +59,7 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginRe
             } else {
                 buffered(exchange, origin, (ahead, is_stored), body, length)
             };
-            answer.passes_trailers = origin.protocol.passes_trailers() && length.is_none();
+            answer.passes_trailers = origin.protocol.passes_trailers() && may_trail;
             if origin.answer.force_ranges && status == 200 && length.is_some() {
                 answer.without(&[b"accept-ranges", b"content-range"]);
                 answer.ranges = true;

@@ -39,6 +39,11 @@ pub(crate) fn of_request(
     Ok(Rc::new(OriginTls { config, name, check: place.check.clone(), identity }))
 }
 
+/// Has the origin asked by ALPN (RFC 7301) whether it speaks HTTP/2.
+pub(crate) fn offer_http2(place: &mut OriginTlsPlace) {
+    Arc::make_mut(&mut place.config).alpn_protocols = vec![b"h2".to_vec()];
+}
+
 /// The certificate that variables name, none where they come to nothing.
 fn shown(exchange: &mut Exchange, pair: &NamedPair) -> Result<Option<OneCertificate>, MakeError> {
     let certificate = eval(exchange, &pair.certificate)?;

@@ -10,6 +10,10 @@ use crate::error::{ErrorKind, OriginError, Phase};
 use crate::line::Line;
 use crate::timer;
 
+/// What a kept connection may be used for again: requests to that peer, by that TLS ([`crate::OriginTls::identity`], 0 for
+/// none).
+pub(crate) type PoolKey = (u64, u64);
+
 /// What connections to origins take of a worker.
 pub trait Seating {
     /// A connection out of all that the worker may have (`worker_connections`), until what it returns is dropped.

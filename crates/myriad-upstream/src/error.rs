@@ -48,6 +48,8 @@ pub enum ErrorKind {
     Io,
     /// The FastCGI application refused to run the request (`error`).
     Rejected,
+    /// The origin has done nothing of the request, so that it may be sent again whatever it asks for (`error`).
+    Refused,
     /// The response is not HTTP, FastCGI or CGI (`invalid_header`).
     InvalidHead,
     /// The response head is larger than the buffer for it (`invalid_header`).
@@ -106,6 +108,22 @@ impl OriginError {
     /// The origin was not asked for this visitor, who is beyond a limit.
     pub fn limited(status: u16, why: impl Into<String>) -> Self {
         Self::new(ErrorKind::Limited(status), Phase::Connecting, why)
+    }
+
+    /// The same, where it was learned of while something else was done.
+    #[must_use]
+    pub(crate) fn during(mut self, phase: Phase) -> Self {
+        self.phase = phase;
+        self
+    }
+
+    /// A refusal of what cannot be sent again is a failure like any other.
+    #[must_use]
+    pub(crate) fn without_refusal(mut self) -> Self {
+        if self.kind == ErrorKind::Refused {
+            self.kind = ErrorKind::Closed;
+        }
+        self
     }
 
     #[must_use]

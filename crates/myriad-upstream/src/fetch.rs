@@ -4,25 +4,26 @@ use myriad_conf::settings::NextUpstream;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use bytes::Bytes;
+use myriad_http::ResponseHead;
 use myriad_http::body::{BoxBody, Empty};
-use myriad_http::{Known, ResponseHead};
 
 use crate::attempts::AttemptLog;
 use crate::balance::Tried;
 use crate::body::OriginBody;
 use crate::clock;
 use crate::config::PeerConfig;
-use crate::connect::connect;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::group::{Choosing, Chosen, Group, Pick};
 use crate::link::{Home, Link, LinkParts};
 use crate::peer::Active;
 use crate::pool::{HttpPool, Pooled};
+use crate::reach::reach;
 use crate::request::{OriginRequest, Protocol, RequestPayload};
-use crate::response::OriginResponse;
+use crate::response::{OriginResponse, keep_first};
 use crate::stream::Counted;
 use crate::upload::{Upload, Wire};
-use crate::{cgi, fastcgi, http, memcached, timer, tls};
+use crate::{cgi, fastcgi, h2, http, memcached, timer};
 
 impl Group {
     /// Sends a request to one of the peers, or to several after each other as `request.retry` says, and returns once
@@ -128,14 +129,17 @@ impl Group {
         pool: &HttpPool,
         request: &mut OriginRequest,
     ) -> Result<OriginResponse, OriginError> {
+        if let Protocol::Http2 { .. } = request.protocol {
+            return h2::fetch(self, pick, pool, request).await;
+        }
         let Pick { chosen, active } = pick;
         let peer = chosen.config();
         let address = &peer.address;
         let active = Rc::new(active);
         let home = if request.bind.is_some() { Home::Nowhere } else { self.home(pool, &request.protocol) };
-        if is_repeatable(request)
+        if request.is_repeatable()
             && request.method.is_idempotent()
-            && let Some(pooled) = take_idle(&home, pool, &active, identity(request))
+            && let Some(pooled) = take_idle(&home, pool, &active, request.identity())
         {
             let log = request.attempts.begin(address.to_string(), self.label());
             log.connected(true);
@@ -147,27 +151,8 @@ impl Group {
             }
         }
         let log = request.attempts.begin(address.to_string(), self.label());
-        let connect_ms = request.timeouts.connect_ms;
-        let place = match pool.connections.take(|| pool.close_oldest(), connect_ms).await {
-            Ok(place) => place,
-            Err(error) => {
-                log.failed(error.status());
-                return Err(error.at(address));
-            }
-        };
-        let make_descriptors = || {
-            pool.close_oldest();
-            pool.connections.make_descriptors();
-        };
-        let mut connected = connect(address, request.bind, connect_ms, &make_descriptors).await;
-        if let Some(tls) = &request.tls {
-            connected = match connected {
-                Ok(stream) => tls::secure(stream, tls, connect_ms).await,
-                failed => failed,
-            };
-        }
-        let connection = match connected {
-            Ok(stream) => Counted { stream, place },
+        let connection = match reach(address, pool, request).await {
+            Ok(connection) => connection,
             Err(error) => {
                 log.failed(error.status());
                 return Err(error.at(address));
@@ -212,7 +197,7 @@ impl Tries {
         Self {
             left: group.size().min(most),
             started: clock::now(),
-            repeatable: safe && is_repeatable(request),
+            repeatable: safe && request.is_repeatable(),
         }
     }
 
@@ -222,8 +207,9 @@ impl Tries {
         let wanted = match result {
             Ok(response) => self.repeatable && retry.on_status(response.head.status),
             Err(error) => {
-                let unsent = matches!(error.phase(), Phase::Connecting | Phase::Handshaking);
-                (unsent || self.repeatable) && is_reason(error.kind(), retry)
+                let undone = matches!(error.phase(), Phase::Connecting | Phase::Handshaking)
+                    || *error.kind() == ErrorKind::Refused;
+                (undone || self.repeatable) && is_reason(error.kind(), retry)
             }
         };
         wanted && in_time && self.left > 0
@@ -233,9 +219,12 @@ impl Tries {
 /// Whether a failure is reason to try another peer.
 fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
     match kind {
-        ErrorKind::Connect | ErrorKind::Tls | ErrorKind::Closed | ErrorKind::Io | ErrorKind::Rejected => {
-            retry.error
-        }
+        ErrorKind::Connect
+        | ErrorKind::Tls
+        | ErrorKind::Closed
+        | ErrorKind::Io
+        | ErrorKind::Refused
+        | ErrorKind::Rejected => retry.error,
         ErrorKind::Timeout => retry.timeout,
         ErrorKind::InvalidHead | ErrorKind::TooLargeHead => retry.invalid_header,
         ErrorKind::NoLivePeer
@@ -245,16 +234,6 @@ fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
         | ErrorKind::NoConnection
         | ErrorKind::RequestBody(_) => false,
     }
-}
-
-/// Whether the body is still there after it was sent.
-fn is_repeatable(request: &OriginRequest) -> bool {
-    !matches!(request.body, RequestPayload::Stream(..))
-}
-
-/// What tells connections apart that are secured in different ways.
-fn identity(request: &OriginRequest) -> u64 {
-    request.tls.as_ref().map_or(0, |tls| tls.identity)
 }
 
 fn take_idle(home: &Home, pool: &HttpPool, active: &Active, identity: u64) -> Option<Pooled<Counted>> {
@@ -294,7 +273,7 @@ fn link(
         peer: peer.address.clone(),
         observer: request.observer.clone(),
         home,
-        identity: identity(request),
+        identity: request.identity(),
     })
 }
 
@@ -314,6 +293,8 @@ fn upload(request: &mut OriginRequest) -> Upload {
             RequestPayload::Stream(_, None) => (head.clone(), Wire::Chunked),
             _ => (head.clone(), Wire::Plain),
         },
+        // It is not sent from here.
+        Protocol::Http2 { .. } => (Bytes::new(), Wire::Plain),
     };
     Upload::new(head, wire, payload, request.timeouts.send_ms)
 }
@@ -333,6 +314,7 @@ async fn exchange(mut link: Link, request: &OriginRequest) -> Result<OriginRespo
         Protocol::Http { upgrade, .. } => {
             http::read_head(&mut link, request.method, request.max_head, upgrade).await.map(Begun::Http)
         }
+        Protocol::Http2 { .. } => Err(OriginError::closed(Phase::Sending)),
     };
     match result {
         Ok(begun) => Ok(respond(link, begun)),
@@ -360,13 +342,13 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
     let mut trailers = None;
     let (head, body): (ResponseHead, BoxBody) = match begun {
         Begun::FastCgi(fastcgi::Answer { mut head, demux, first }) => {
-            keep_first(&mut head, &link);
+            keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
             link.active.0.took(false, link.log.elapsed_ms());
             (head, Box::pin(OriginBody::new(link, demux, first)))
         }
         Begun::Cgi(cgi::Answer { mut head, demux }) => {
-            keep_first(&mut head, &link);
+            keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
             link.active.0.took(false, link.log.elapsed_ms());
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
@@ -377,7 +359,7 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
         }
         Begun::Http(http::Answer::Body(mut head, demux)) => {
-            keep_first(&mut head, &link);
+            keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
             link.active.0.took(false, link.log.elapsed_ms());
             trailers.clone_from(&demux.trailers);
@@ -390,29 +372,4 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
         }
     };
     OriginResponse { head, body, upgraded: None, peer, trailers, sid: None }
-}
-
-/// Fields of which a response has one; nginx obeys the first and passes no other on.
-const SINGULAR: [Known; 9] = [
-    Known::ContentType,
-    Known::Date,
-    Known::ETag,
-    Known::LastModified,
-    Known::Location,
-    Known::Refresh,
-    Known::Server,
-    Known::Status,
-    Known::XAccelRedirect,
-];
-
-/// Two readers of a repeated field may each take another of its values: only the first stays.
-fn keep_first(head: &mut ResponseHead, link: &Link) {
-    for name in SINGULAR {
-        if !head.fields.is_repeated(name) {
-            continue;
-        }
-        let first = head.fields.known(name).map(<[u8]>::to_vec).unwrap_or_default();
-        head.fields.set_known(name, &first);
-        link.warn(&format!("upstream sent duplicate header line: \"{}\", ignored", name.as_str()));
-    }
 }

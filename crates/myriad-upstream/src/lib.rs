@@ -1,4 +1,4 @@
-//! Origins: peers, pools, retries; clients for FastCGI, HTTP, and what answers with a CGI head (SCGI, uwsgi).
+//! Origins: peers, pools, retries; clients for FastCGI, HTTP/1, HTTP/2, and what answers with a CGI head (SCGI, uwsgi).
 //!
 //! A [`Group`] is an nginx `upstream`: peers, a way to choose among them, and their health. [`Group::fetch`] sends
 //! one [`OriginRequest`] to the peer that is chosen, tries the next where [`OriginRequest::retry`] says so, and returns the
@@ -28,6 +28,7 @@ mod fastcgi;
 mod fetch;
 mod follow;
 mod group;
+mod h2;
 mod http;
 mod line;
 mod link;
@@ -37,6 +38,7 @@ mod peer;
 mod peer_states;
 mod peers;
 mod pool;
+mod reach;
 mod request;
 mod resolver;
 mod response;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::clock;
 use crate::config::KeepAlive;
-use crate::connections::Connections;
+use crate::connections::{Connections, PoolKey};
+use crate::h2::Multiplexed;
 use crate::stream::{Counted, Quiet};
 
 /// A connection and what it has done so far.
@@ -31,10 +32,6 @@ struct Idle<C> {
     pooled: Pooled<C>,
     expires: u64,
 }
-
-/// What a kept connection may be used for again: requests to that peer, by that TLS ([`crate::OriginTls::identity`], 0 for
-/// none).
-pub(crate) type PoolKey = (u64, u64);
 
 #[derive(Debug)]
 struct Shelf<C> {
@@ -143,6 +140,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Clone, Debug)]
 pub struct HttpPool {
     pub(crate) idle: IdlePool<Counted>,
+    /// Those that carry many requests at once.
+    pub(crate) multiplexed: Multiplexed,
     pub(crate) connections: Connections,
 }
 
@@ -154,12 +153,12 @@ impl HttpPool {
 
     /// An empty pool; `connections` are those of the worker, which outlive it.
     pub fn of(connections: Connections) -> Self {
-        Self { idle: IdlePool::new(), connections }
+        Self { idle: IdlePool::new(), multiplexed: Multiplexed::default(), connections }
     }
 
     /// Closes the connection that has been idle for longest; false where none is.
     pub(crate) fn close_oldest(&self) -> bool {
-        self.idle.close_oldest()
+        self.idle.close_oldest() || self.multiplexed.close_oldest()
     }
 }
 

@@ -46,6 +46,18 @@ pub struct OriginRequest {
     pub attempts: Attempts,
 }
 
+impl OriginRequest {
+    /// Whether the body is still there after it was sent.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        !matches!(self.body, RequestPayload::Stream(..))
+    }
+
+    /// What tells connections apart that are secured in different ways.
+    pub(crate) fn identity(&self) -> u64 {
+        self.tls.as_ref().map_or(0, |tls| tls.identity)
+    }
+}
+
 /// The protocol of the origin and the request head in it.
 #[derive(Clone, Debug)]
 pub enum Protocol {
@@ -64,6 +76,13 @@ pub enum Protocol {
     },
     /// A `get` of memcached's text protocol.
     Memcached(MemcachedGet),
+    /// HTTP/2, with prior knowledge or by TLS, over a connection that other requests share.
+    Http2 {
+        /// The request line and all fields as HTTP/1.1 has them, empty line included; what HTTP/2 has not is left out.
+        head: Bytes,
+        /// The scheme is `https`.
+        is_secure: bool,
+    },
     /// HTTP/1.0 or HTTP/1.1, over TCP or a unix socket.
     Http {
         /// The request line and all fields, empty line included, exactly as sent. Framing fields must agree with

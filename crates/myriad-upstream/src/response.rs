@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use myriad_http::Fields;
 use myriad_http::body::BoxBody;
 use myriad_http::head::ResponseHead;
+use myriad_http::{Fields, Known};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::address::Address;
@@ -101,5 +101,30 @@ impl fmt::Debug for OriginResponse {
             .field("upgraded", &self.upgraded.is_some())
             .field("peer", &self.peer)
             .finish_non_exhaustive()
+    }
+}
+
+/// Fields of which a response has one; nginx obeys the first and passes no other on.
+const SINGULAR: [Known; 9] = [
+    Known::ContentType,
+    Known::Date,
+    Known::ETag,
+    Known::LastModified,
+    Known::Location,
+    Known::Refresh,
+    Known::Server,
+    Known::Status,
+    Known::XAccelRedirect,
+];
+
+/// Two readers of a repeated field may each take another of its values: only the first stays.
+pub(crate) fn keep_first(head: &mut ResponseHead, warn: impl Fn(&str)) {
+    for name in SINGULAR {
+        if !head.fields.is_repeated(name) {
+            continue;
+        }
+        let first = head.fields.known(name).map(<[u8]>::to_vec).unwrap_or_default();
+        head.fields.set_known(name, &first);
+        warn(&format!("upstream sent duplicate header line: \"{}\", ignored", name.as_str()));
     }
 }

@@ -239,7 +239,7 @@ impl Upload {
 
 /// Counts a piece, or the end, against the length that was promised: anything else than that many bytes would make
 /// the origin read the next request out of this one's body.
-fn take_from(left: &mut Option<u64>, piece: Option<&Bytes>) -> Option<BodyError> {
+pub(crate) fn take_from(left: &mut Option<u64>, piece: Option<&Bytes>) -> Option<BodyError> {
     let left = left.as_mut()?;
     match piece {
         None => (*left > 0).then_some(BodyError::Aborted),

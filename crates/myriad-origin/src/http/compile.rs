@@ -15,6 +15,7 @@ use super::rewriting::Rewriting;
 use super::settings::{HttpSettings, HttpVersion};
 use super::variables::VARIABLES;
 use crate::compiled::{CompiledProtocol, Spoken};
+use crate::tls;
 use crate::upgrade;
 use crate::upgrade_protocols::UpgradeProtocols;
 use myriad_exchange::runtime::Target;
@@ -48,7 +49,8 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
         tls: None,
         resolver: None,
         prefix: prefix.bytes().into(),
-        http_1_1: own.version == HttpVersion::Http11,
+        http_1_1: own.version != HttpVersion::Http10,
+        http_2: own.version == HttpVersion::Http2,
         fields: SentFields::default(),
         passes_trailers: own.pass_trailers,
         method: own.method.as_ref().map(|method| compile.apart_template(method)),
@@ -59,6 +61,9 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
     };
     if place.url.as_ref().is_none_or(PassUrl::is_secure) {
         place.tls = compile.tls(&origin.tls, url.span).map(Box::new);
+        if let Some(tls) = place.tls.as_mut().filter(|_| place.http_2) {
+            tls::offer_http2(tls);
+        }
     }
     place.redirects = compile_rewriting::redirects(compile, own, url, &place);
     place.plain_redirects = place.redirects.iter().all(Rewriting::is_plain);

@@ -1,8 +1,7 @@
 //! The directives that HTTP alone has.
 
 use myriad_conf::registry::{
-    Arguments, Arity, Contexts, Directive, Done, FLAG, FamilyRow, NOT_YET, ONE, Set, TWO, between,
-    pass_with_methods,
+    Arguments, Arity, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, TWO, between, pass_with_methods,
 };
 use myriad_conf::settings::{OriginSettings, Parameter};
 use myriad_conf::{Diagnostic, Text, set};
@@ -41,7 +40,11 @@ pub(super) static ROWS: &[FamilyRow] = &[
     )),
     FamilyRow::new(
         row("http_version", ONE, Set::Origin(http_version), "The version spoken with the origin.")
-            .default("1.1"),
+            .default("1.1")
+            .differs(
+                "over HTTP/2 a connection carries as many requests of a worker at once as the origin takes; a request that the \
+                 origin has refused is sent once more",
+            ),
     ),
     FamilyRow::new(
         row("redirect", between(1, 2), Set::Origin(redirect), "Rewrites Location and Refresh.")
@@ -95,11 +98,8 @@ fn set_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn http_version(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    if args.bytes(0) == b"2" {
-        return Err(args.error(0, format!("HTTP/2 to an origin is {NOT_YET}")));
-    }
-    origin.own_mut::<HttpSettings>().version =
-        args.choice(0, &[("1.0", HttpVersion::Http10), ("1.1", HttpVersion::Http11)])?;
+    let versions = [("1.0", HttpVersion::Http10), ("1.1", HttpVersion::Http11), ("2", HttpVersion::Http2)];
+    origin.own_mut::<HttpSettings>().version = args.choice(0, &versions)?;
     Ok(())
 }
 

@@ -18,8 +18,10 @@ pub(crate) struct HttpPlace {
     pub resolver: Option<ResolverPlace>,
     /// The prefix of the location, whose length of the URI the URL's path takes the place of.
     pub prefix: Box<[u8]>,
-    /// `proxy_http_version 1.1`.
+    /// `proxy_http_version 1.1` or above.
     pub http_1_1: bool,
+    /// `proxy_http_version 2`.
+    pub http_2: bool,
     /// The fields of the request.
     pub fields: SentFields,
     /// `proxy_pass_trailers`.

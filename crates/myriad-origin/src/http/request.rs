@@ -49,7 +49,13 @@ pub(crate) fn make(
     write_conditions(http, purpose, &mut head);
     head.extend_from_slice(b"\r\n");
     let keep_alive = if http.http_1_1 { !options.close } else { options.keep_alive };
-    let protocol = Protocol::Http { head: Bytes::from(head), keep_alive, upgrade };
+    let head = Bytes::from(head);
+    let protocol = if http.http_2 {
+        let is_secure = url(&exchange.request, http).is_some_and(PassUrl::is_secure);
+        Protocol::Http2 { head, is_secure }
+    } else {
+        Protocol::Http { head, keep_alive, upgrade }
+    };
     Ok((protocol, method, payload))
 }
 

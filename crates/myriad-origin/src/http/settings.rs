@@ -42,6 +42,8 @@ pub(super) enum HttpVersion {
     Http10,
     /// `1.1`.
     Http11,
+    /// `2`.
+    Http2,
 }
 
 /// `proxy_*` of a level, beyond what every protocol has.

@@ -28,6 +28,7 @@ use myriad_upstream::{
 };
 
 pub mod fastcgi;
+pub mod http2;
 
 /// A folder of its own, gone when dropped.
 pub struct Folder(PathBuf);

@@ -1,0 +1,80 @@
+//! The body of an answer, taken from its connection as it is pulled.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use myriad_http::body::{Body, BodyError};
+
+use super::exchange::{Event, Exchange};
+use crate::error::{OriginError, Phase};
+use crate::response::Trailers;
+
+//   Open ──▶ Complete     the origin ended the body
+//     └────▶ Failed       it broke off: reported once all that came before is pulled
+enum State {
+    Open(Box<Exchange>),
+    Complete,
+    Failed(BodyError),
+}
+
+/// A body, and the receiver of what is behind it.
+pub(super) struct StreamBody {
+    state: State,
+    /// Bytes that are still to be pulled, where the head told the length.
+    left: Option<u64>,
+    trailers: Trailers,
+}
+
+impl StreamBody {
+    pub(super) fn new(exchange: Exchange, left: Option<u64>, trailers: Trailers) -> Self {
+        Self { state: State::Open(Box::new(exchange)), left, trailers }
+    }
+
+    fn fail(&mut self, error: OriginError) -> BodyError {
+        let error = error.into_body_error();
+        self.state = State::Failed(error.clone());
+        error
+    }
+}
+
+impl Body for StreamBody {
+    fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let this = self.get_mut();
+        let exchange = match &mut this.state {
+            State::Open(exchange) => exchange,
+            State::Complete => return Poll::Ready(None),
+            State::Failed(error) => return Poll::Ready(Some(Err(error.clone()))),
+        };
+        Poll::Ready(match ready!(exchange.poll(cx, Phase::ReadingBody)) {
+            Ok(Event::Data(piece)) => {
+                exchange.log.body(piece.len());
+                if let Some(left) = &mut this.left {
+                    *left = left.saturating_sub(piece.len() as u64);
+                }
+                Some(Ok(piece))
+            }
+            Ok(Event::End(trailers)) => {
+                exchange.active.0.took(true, exchange.log.elapsed_ms());
+                if let Some(trailers) = trailers {
+                    this.trailers.replace(trailers);
+                }
+                this.left = Some(0);
+                this.state = State::Complete;
+                None
+            }
+            Ok(Event::Head(_)) => {
+                let error = OriginError::invalid(Phase::ReadingBody, "upstream sent a second header");
+                Some(Err(this.fail(error)))
+            }
+            Err(error) => Some(Err(this.fail(error))),
+        })
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        match &self.state {
+            State::Failed(_) => None,
+            State::Open(_) | State::Complete => self.left,
+        }
+    }
+}

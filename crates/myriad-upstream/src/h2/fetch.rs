@@ -1,0 +1,153 @@
+//! One request to one peer.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+
+use myriad_http::h1::{ResponseFraming, response_framing};
+use myriad_http::{Method, ResponseHead};
+
+use super::body::StreamBody;
+use super::driver::{self, Keeping};
+use super::exchange::{Event, Exchange};
+use super::head;
+use super::pool::{Opened, Wanted};
+use super::shared::{Shared, State};
+use crate::address::Address;
+use crate::clock;
+use crate::error::{ErrorKind, OriginError, Phase};
+use crate::group::{Group, Pick};
+use crate::pool::HttpPool;
+use crate::reach::reach;
+use crate::request::{OriginRequest, Protocol, RequestPayload};
+use crate::response::{OriginResponse, Trailers, keep_first};
+
+/// Sends a request to the peer that was chosen. Once more, on another connection, where the peer did nothing of it: it closed a connection
+/// that was kept before the request arrived, or refused it.
+pub(crate) async fn fetch(
+    group: &Group,
+    pick: Pick,
+    pool: &HttpPool,
+    request: &mut OriginRequest,
+) -> Result<OriginResponse, OriginError> {
+    let Pick { chosen, active } = pick;
+    let address = &chosen.config().address;
+    let active = Rc::new(active);
+    let mut is_first = true;
+    loop {
+        let log = request.attempts.begin(address.to_string(), group.label());
+        let opened = match open(group, address, (active.0.id, request.identity()), pool, request).await {
+            Ok(opened) => opened,
+            Err(error) => {
+                log.failed(error.status());
+                return Err(error.at(address));
+            }
+        };
+        log.connected(opened.reused);
+        let stream = (opened.shared, opened.id);
+        let exists_once = !request.is_repeatable();
+        let body = payload(&mut request.body);
+        let observer = request.observer.clone();
+        let mut exchange = Exchange::new(stream, body, request.timeouts, (log, Rc::clone(&active)), observer);
+        let error = match read_head(&mut exchange).await {
+            Ok(head) => return Ok(respond(exchange, head, request.method, address)),
+            Err(error) => error,
+        };
+        let is_stale = opened.reused
+            && exchange.is_unanswered()
+            && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Io);
+        if exists_once {
+            let Some(body) = exchange.untouched() else {
+                exchange.log.failed(error.status());
+                return Err(error.without_refusal().at(address));
+            };
+            request.body = body;
+        }
+        let may_repeat = match error.kind() {
+            ErrorKind::Refused => true,
+            _ => is_stale && request.method.is_idempotent(),
+        };
+        if !(is_first && may_repeat) {
+            exchange.log.failed(error.status());
+            return Err(error.at(address));
+        }
+        is_first = false;
+        exchange.log.discard();
+    }
+}
+
+/// Opens a stream for the request, with its head on the way.
+async fn open(
+    group: &Group,
+    address: &Address,
+    key: (u64, u64),
+    pool: &HttpPool,
+    request: &OriginRequest,
+) -> Result<Opened, OriginError> {
+    let Protocol::Http2 { head, is_secure } = &request.protocol else {
+        return Err(OriginError::invalid(Phase::Connecting, "no request of HTTP/2"));
+    };
+    let ends = match &request.body {
+        RequestPayload::Empty => true,
+        RequestPayload::Bytes(bytes) => bytes.is_empty(),
+        RequestPayload::Again(_, length) | RequestPayload::Stream(_, Some(length)) => *length == 0,
+        RequestPayload::Stream(_, None) => false,
+    };
+    let (method, most) = (request.method, request.max_head);
+    let open = |state: &mut State| state.open(method, head::fields(head, *is_secure), ends, most);
+    let keep = group.config.keepalive;
+    if request.bind.is_none() {
+        let wanted =
+            Wanted { key, keep, connections: &pool.connections, connect_ms: request.timeouts.connect_ms };
+        return pool.multiplexed.open(&wanted, open, || reach(address, pool, request)).await;
+    }
+    // A connection from an address of the request's own serves once.
+    let connection = reach(address, pool, request).await?;
+    let shared = Rc::new(Shared::new(connection, clock::now()));
+    let id = shared.with(open).ok_or_else(|| OriginError::closed(Phase::Sending))?;
+    let connections = pool.connections.clone();
+    driver::spawn(Rc::clone(&shared), Keeping { pool: None, keep, connections });
+    Ok(Opened { shared, id, reused: false })
+}
+
+/// The body as it is sent. A streamed one moves, for there is only one.
+fn payload(body: &mut RequestPayload) -> RequestPayload {
+    match body {
+        RequestPayload::Empty => RequestPayload::Empty,
+        RequestPayload::Bytes(bytes) => RequestPayload::Bytes(bytes.clone()),
+        RequestPayload::Again(make, length) => RequestPayload::Again(Rc::clone(make), *length),
+        RequestPayload::Stream(..) => std::mem::replace(body, RequestPayload::Empty),
+    }
+}
+
+/// The head of the final answer; interim ones are told to the observer, but for 100, which is for this client alone.
+async fn read_head(exchange: &mut Exchange) -> Result<ResponseHead, OriginError> {
+    loop {
+        match poll_fn(|cx| exchange.poll(cx, Phase::ReadingHead)).await? {
+            Event::Head(head) if head.status >= 200 => return Ok(head),
+            Event::Head(head) => {
+                if let Some(observer) = exchange.observer.as_ref().filter(|_| head.status != 100) {
+                    observer.interim(&head);
+                }
+            }
+            Event::Data(_) | Event::End(_) => return Err(OriginError::closed(Phase::ReadingHead)),
+        }
+    }
+}
+
+fn respond(exchange: Exchange, mut head: ResponseHead, method: Method, peer: &Address) -> OriginResponse {
+    keep_first(&mut head, |text| {
+        if let Some(observer) = &exchange.observer {
+            observer.warning(peer, text);
+        }
+    });
+    exchange.log.head(head.status);
+    exchange.active.0.took(false, exchange.log.elapsed_ms());
+    let left = match response_framing(&head, method) {
+        Ok(ResponseFraming::None) => Some(0),
+        Ok(ResponseFraming::Length(length)) => Some(length),
+        _ => exchange.has_ended().then_some(0),
+    };
+    let trailers = Trailers::default();
+    let body = Box::pin(StreamBody::new(exchange, left, Rc::clone(&trailers)));
+    OriginResponse { head, body, upgraded: None, peer: peer.clone(), trailers: Some(trailers), sid: None }
+}

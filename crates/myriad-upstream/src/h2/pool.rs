@@ -1,0 +1,228 @@
+//! The connections of a worker that carry many requests, by the peer that they lead to.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use super::driver::{self, Keeper, Keeping};
+use super::shared::{Shared, State};
+use crate::clock;
+use crate::config::KeepAlive;
+use crate::connections::{Connections, PoolKey};
+use crate::error::{OriginError, Phase};
+use crate::stream::Counted;
+use crate::timer;
+
+/// The connections of a worker; clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Multiplexed(Rc<Pool>);
+
+#[derive(Default)]
+struct Pool(RefCell<HashMap<PoolKey, Peer>>);
+
+/// The connections to a peer.
+#[derive(Default)]
+struct Peer {
+    /// The oldest first. All of them have a driver.
+    open: Vec<Rc<Shared>>,
+    /// One that is being made: whoever needs one meanwhile waits for it.
+    dialing: Option<Rc<Dialing>>,
+}
+
+/// A connection that is being made.
+#[derive(Default)]
+struct Dialing {
+    over: Cell<bool>,
+    /// Why it failed; none where it did not, or whoever made it has gone.
+    failure: RefCell<Option<OriginError>>,
+    waiting: RefCell<Vec<Waker>>,
+}
+
+/// A stream on a connection.
+pub(super) struct Opened {
+    pub(super) shared: Rc<Shared>,
+    pub(super) id: u32,
+    /// Whether the connection had carried requests before.
+    pub(super) reused: bool,
+}
+
+/// Which connections a request may have.
+pub(super) struct Wanted<'a> {
+    pub(super) key: PoolKey,
+    pub(super) keep: KeepAlive,
+    pub(super) connections: &'a Connections,
+    /// Longest wait for a connection that another request makes, milliseconds.
+    pub(super) connect_ms: u64,
+}
+
+impl Multiplexed {
+    /// Opens a stream: on a connection that has room, else on a new one, which `dial` makes.
+    pub(super) async fn open<D: Future<Output = Result<Counted, OriginError>>>(
+        &self,
+        wanted: &Wanted<'_>,
+        open: impl Fn(&mut State) -> Option<u32>,
+        dial: impl Fn() -> D,
+    ) -> Result<Opened, OriginError> {
+        loop {
+            if let Some(opened) = self.open_now(wanted, &open).await {
+                return Ok(opened);
+            }
+            let dialing = self.0.0.borrow_mut().entry(wanted.key).or_default().dialing.clone();
+            if let Some(dialing) = dialing {
+                let waited = tokio::time::timeout(timer::bounded(wanted.connect_ms), dialing.wait());
+                waited.await.unwrap_or_else(|_| Err(OriginError::timeout(Phase::Connecting)))?;
+                continue;
+            }
+            let making = Making::new(&self.0, wanted.key);
+            let connection = match dial().await {
+                Ok(connection) => connection,
+                Err(error) => {
+                    making.dialing.failure.replace(Some(error.clone()));
+                    return Err(error);
+                }
+            };
+            let shared = Rc::new(Shared::new(connection, clock::now()));
+            let id = shared.with(&open).ok_or_else(|| OriginError::closed(Phase::Sending))?;
+            self.0.0.borrow_mut().entry(wanted.key).or_default().open.push(Rc::clone(&shared));
+            let keeper: Rc<dyn Keeper> = Rc::<Pool>::clone(&self.0);
+            let pool = Some((Rc::downgrade(&keeper), wanted.key));
+            let connections = wanted.connections.clone();
+            driver::spawn(Rc::clone(&shared), Keeping { pool, keep: wanted.keep, connections });
+            return Ok(Opened { shared, id, reused: false });
+        }
+    }
+
+    /// Opens a stream on a connection that is there.
+    async fn open_now(
+        &self,
+        wanted: &Wanted<'_>,
+        open: &impl Fn(&mut State) -> Option<u32>,
+    ) -> Option<Opened> {
+        // One that was idle may have been closed by the peer meanwhile, or be about to: its driver reads that first.
+        if self
+            .find(wanted)
+            .is_some_and(|shared| shared.look(|state| state.idle_since.is_some() && state.has_news()))
+        {
+            tokio::task::yield_now().await;
+        }
+        let shared = self.find(wanted)?;
+        let id = shared.with(open)?;
+        Some(Opened { shared, id, reused: true })
+    }
+
+    /// A connection that has room.
+    fn find(&self, wanted: &Wanted<'_>) -> Option<Rc<Shared>> {
+        let now = clock::now();
+        let keep = &wanted.keep;
+        let peers = self.0.0.borrow();
+        let mut all = peers.get(&wanted.key)?.open.iter();
+        let has_room = |shared: &&Rc<Shared>| {
+            shared.look(|state| {
+                state.has_room()
+                    && state.requests < keep.requests.max(1)
+                    && now.saturating_sub(state.made) < keep.time_ms.max(1)
+            })
+        };
+        all.find(has_room).cloned()
+    }
+
+    /// Closes the connection that has been idle for longest; false where none is.
+    pub(crate) fn close_oldest(&self) -> bool {
+        let oldest = {
+            let peers = self.0.0.borrow();
+            let all = peers.values().flat_map(|peer| &peer.open);
+            let idle = all.filter_map(|shared| Some((shared.look(|state| state.idle_since)?, shared)));
+            idle.min_by_key(|(since, _)| *since).map(|(_, shared)| Rc::clone(shared))
+        };
+        let Some(shared) = oldest else { return false };
+        shared.with(|state| state.close(&OriginError::closed(Phase::ReadingHead)));
+        true
+    }
+}
+
+impl Keeper for Pool {
+    fn remove(&self, key: PoolKey, shared: &Rc<Shared>) {
+        let mut peers = self.0.borrow_mut();
+        let Some(peer) = peers.get_mut(&key) else { return };
+        peer.open.retain(|other| !Rc::ptr_eq(other, shared));
+        if peer.open.is_empty() && peer.dialing.is_none() {
+            peers.remove(&key);
+        }
+    }
+
+    fn trim(&self, key: PoolKey, most: usize) {
+        let mut idle: Vec<_> = {
+            let peers = self.0.borrow();
+            let all = peers.get(&key).into_iter().flat_map(|peer| &peer.open);
+            all.filter_map(|shared| Some((shared.look(|state| state.idle_since)?, Rc::clone(shared))))
+                .collect()
+        };
+        idle.sort_by_key(|(since, _)| *since);
+        let excess = idle.len().saturating_sub(most);
+        for (_, shared) in idle.into_iter().take(excess) {
+            shared.with(|state| state.close(&OriginError::closed(Phase::ReadingHead)));
+        }
+    }
+}
+
+impl Drop for Pool {
+    /// Its connections close as soon as nothing is under way on them.
+    fn drop(&mut self) {
+        for peer in self.0.get_mut().values() {
+            peer.open.iter().for_each(|shared| shared.with(|_| ()));
+        }
+    }
+}
+
+/// One who makes a connection; those who wait for it are called when that is over, however it ends.
+struct Making<'a> {
+    pool: &'a Rc<Pool>,
+    key: PoolKey,
+    dialing: Rc<Dialing>,
+}
+
+impl<'a> Making<'a> {
+    fn new(pool: &'a Rc<Pool>, key: PoolKey) -> Self {
+        let dialing = Rc::new(Dialing::default());
+        pool.0.borrow_mut().entry(key).or_default().dialing = Some(Rc::clone(&dialing));
+        Self { pool, key, dialing }
+    }
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        let mut peers = self.pool.0.borrow_mut();
+        if let Some(peer) = peers.get_mut(&self.key) {
+            peer.dialing = None;
+            if peer.open.is_empty() {
+                peers.remove(&self.key);
+            }
+        }
+        self.dialing.over.set(true);
+        self.dialing.waiting.take().into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Dialing {
+    /// Waits until it is over; an error where it failed.
+    async fn wait(&self) -> Result<(), OriginError> {
+        poll_fn(|cx| {
+            if self.over.get() {
+                return Poll::Ready(());
+            }
+            self.waiting.borrow_mut().push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+        self.failure.borrow().clone().map_or(Ok(()), Err)
+    }
+}
+
+impl fmt::Debug for Multiplexed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Multiplexed").field("peers", &self.0.0.borrow().len()).finish()
+    }
+}

@@ -1,0 +1,369 @@
+//! A connection between its driver, which has the socket, and the exchanges on it.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::os::fd::AsFd;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use bytes::{Buf, Bytes, BytesMut};
+use myriad_http::h2::client::{Answered, Client, Lost};
+use myriad_http::h2::{FRAME_HEADER, MAX_FRAME};
+use myriad_http::{Fields, Method, ResponseHead};
+use rustix::net::RecvFlags;
+use tokio::io::AsyncWrite;
+
+use crate::error::{ErrorKind, OriginError, Phase};
+use crate::stream::Counted;
+
+/// Bytes of each body that are taken before somebody reads it.
+const WINDOW: u32 = 128 * 1024;
+
+/// How much is read at a time, bytes: a frame fits.
+const READ_SIZE: usize = 32 * 1024;
+
+/// Bytes that are put together for the socket.
+const TOGETHER: usize = 64 * 1024;
+
+/// Pieces of a body below this are copied: else each would keep the memory of a whole read.
+const COPY_BELOW: usize = 2048;
+
+/// Most reads in one turn of the driver, so that others have theirs.
+const READS: usize = 16;
+
+/// What has come for one stream, and who waits for it.
+#[derive(Default)]
+pub(super) struct Slot {
+    /// Heads, the interim ones first.
+    pub(super) heads: VecDeque<ResponseHead>,
+    data: VecDeque<Bytes>,
+    /// Short pieces behind them, in one.
+    tail: BytesMut,
+    pub(super) trailers: Option<Fields>,
+    /// The answer is complete.
+    pub(super) ended: bool,
+    pub(super) failure: Option<OriginError>,
+    /// Bytes of heads and bodies that have come so far.
+    pub(super) received: u64,
+    pub(super) waker: Option<Waker>,
+}
+
+impl Slot {
+    fn push(&mut self, piece: Bytes) {
+        if piece.len() < COPY_BELOW {
+            return self.tail.extend_from_slice(&piece);
+        }
+        if !self.tail.is_empty() {
+            self.data.push_back(self.tail.split().freeze());
+        }
+        self.data.push_back(piece);
+    }
+
+    /// The next piece of the body.
+    pub(super) fn take(&mut self) -> Option<Bytes> {
+        let held = &mut self.tail;
+        self.data.pop_front().or_else(|| (!held.is_empty()).then(|| held.split().freeze()))
+    }
+
+    /// Whether the answer is complete, and nothing of it is here any more.
+    pub(super) fn is_drained(&self) -> bool {
+        self.ended && self.data.is_empty() && self.tail.is_empty() && self.trailers.is_none()
+    }
+
+    fn wake(&mut self) {
+        self.waker.take().into_iter().for_each(Waker::wake);
+    }
+}
+
+/// The state of a connection.
+pub(super) struct State {
+    pub(super) client: Client,
+    /// None once it is closed.
+    connection: Option<Counted>,
+    input: BytesMut,
+    slots: Vec<(u32, Slot)>,
+    driver: Option<Waker>,
+    /// Requests that were sent on it.
+    pub(super) requests: u32,
+    /// When it was made, on this process's clock.
+    pub(super) made: u64,
+    /// Since when nothing is under way, on this process's clock.
+    pub(super) idle_since: Option<u64>,
+}
+
+/// A connection.
+pub(super) struct Shared(RefCell<State>);
+
+impl Shared {
+    pub(super) fn new(connection: Counted, now: u64) -> Self {
+        Self(RefCell::new(State {
+            client: Client::new(WINDOW),
+            connection: Some(connection),
+            input: BytesMut::new(),
+            slots: Vec::new(),
+            driver: None,
+            requests: 0,
+            made: now,
+            idle_since: None,
+        }))
+    }
+
+    /// Does something with the state, and has the driver carry out what follows from it.
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.0.borrow_mut();
+        let result = act(&mut state);
+        state.driver.take().into_iter().for_each(Waker::wake);
+        result
+    }
+
+    /// Changes the state so that nothing follows for the driver.
+    pub(super) fn touch<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        act(&mut self.0.borrow_mut())
+    }
+
+    /// Reads something of the state.
+    pub(super) fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.0.borrow())
+    }
+
+    /// The state, for the driver.
+    pub(super) fn drive(&self, cx: &mut Context<'_>) -> Drive {
+        let mut state = self.0.borrow_mut();
+        state.driver = Some(cx.waker().clone());
+        state.drive(cx)
+    }
+}
+
+/// What became of a turn of the driver.
+pub(super) enum Drive {
+    /// Requests are under way.
+    Busy,
+    /// Nothing is under way.
+    Idle,
+    /// The connection is closed.
+    Closed,
+}
+
+impl State {
+    /// Sends a request; none where there is no room for it.
+    pub(super) fn open<'a>(
+        &mut self,
+        method: Method,
+        fields: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
+        end: bool,
+        most_head: usize,
+    ) -> Option<u32> {
+        self.connection.as_ref()?;
+        let id = self.client.open(method, fields, end, most_head)?;
+        self.slots.push((id, Slot::default()));
+        self.requests += 1;
+        self.idle_since = None;
+        Some(id)
+    }
+
+    /// Whether another request may be sent.
+    pub(super) fn has_room(&self) -> bool {
+        self.connection.is_some() && self.client.has_room()
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.connection.is_none()
+    }
+
+    pub(super) fn slot(&mut self, id: u32) -> Option<&mut Slot> {
+        let at = self.slots.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        self.slots.get_mut(at).map(|(_, slot)| slot)
+    }
+
+    /// Bytes of a body were taken.
+    pub(super) fn release(&mut self, id: u32, count: usize) {
+        self.client.release(id, count);
+        if !self.client.output().is_empty() {
+            self.driver.take().into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// The exchange is over: what is still to come for it is of no use.
+    pub(super) fn forget(&mut self, id: u32) {
+        self.client.cancel(id);
+        self.slots.retain(|(other, _)| *other != id);
+    }
+
+    /// Whether the socket has something to read, or its end: for a connection on which nothing is under way.
+    pub(super) fn has_news(&self) -> bool {
+        let Some(connection) = &self.connection else { return true };
+        let mut byte = [0];
+        let peeked =
+            rustix::net::recv(connection.stream.as_fd(), &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        !matches!(peeked, Err(rustix::io::Errno::AGAIN))
+    }
+
+    /// Closes at once; whoever waits is told why.
+    pub(super) fn close(&mut self, why: &OriginError) {
+        self.connection = None;
+        self.input = BytesMut::new();
+        for (_, slot) in &mut self.slots {
+            if !slot.ended {
+                slot.failure.get_or_insert_with(|| why.clone());
+            }
+            slot.wake();
+        }
+        self.driver.take().into_iter().for_each(Waker::wake);
+    }
+
+    fn drive(&mut self, cx: &mut Context<'_>) -> Drive {
+        for turn in 0.. {
+            if self.connection.is_none() {
+                return Drive::Closed;
+            }
+            if let Err(error) = self.write(cx) {
+                self.close(&OriginError::io("writev", &error, Phase::Sending));
+                return Drive::Closed;
+            }
+            match self.read(cx) {
+                Ok(true) if turn == READS => {
+                    cx.waker().wake_by_ref();
+                    break;
+                }
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    self.close(&error);
+                    return Drive::Closed;
+                }
+            }
+        }
+        if self.slots.is_empty() { Drive::Idle } else { Drive::Busy }
+    }
+
+    /// Writes what the socket takes. Whoever waits to send more is called.
+    fn write(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        let Some(connection) = &mut self.connection else { return Ok(()) };
+        let mut wrote = false;
+        loop {
+            self.client.schedule(TOGETHER);
+            let output = self.client.output();
+            if output.is_empty() {
+                let _ = Pin::new(&mut connection.stream).poll_flush(cx)?;
+                break;
+            }
+            let mut slices = [IoSlice::new(&[]); 16];
+            let count = output.slices(&mut slices);
+            match Pin::new(&mut connection.stream).poll_write_vectored(cx, &slices[..count]) {
+                Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(written)) => output.advance(written),
+                Poll::Ready(Err(error)) => return Err(error),
+                Poll::Pending => break,
+            }
+            wrote = true;
+        }
+        if wrote {
+            self.call_senders();
+        }
+        Ok(())
+    }
+
+    /// Calls those who may send more.
+    fn call_senders(&mut self) {
+        for (id, slot) in &mut self.slots {
+            if self.client.wants(*id) {
+                slot.wake();
+            }
+        }
+    }
+
+    /// Reads once, and hands out what came; false where nothing did.
+    fn read(&mut self, cx: &mut Context<'_>) -> Result<bool, OriginError> {
+        let Some(connection) = &mut self.connection else { return Ok(false) };
+        if self.input.capacity() - self.input.len() < FRAME_HEADER + MAX_FRAME {
+            self.input.reserve(READ_SIZE);
+        }
+        match connection.stream.poll_fill(cx, &mut self.input) {
+            Poll::Pending => return Ok(false),
+            Poll::Ready(Ok(0)) => return Err(OriginError::closed(Phase::ReadingHead)),
+            Poll::Ready(Ok(_)) => {}
+            Poll::Ready(Err(error)) => return Err(OriginError::io("recv", &error, Phase::ReadingHead)),
+        }
+        loop {
+            let got = match self.client.receive(&self.input) {
+                Ok(got) => got,
+                Err(error) => {
+                    let _ = self.write(cx);
+                    let what = format!("upstream sent invalid http2 ({error})");
+                    return Err(OriginError::invalid(Phase::ReadingHead, what));
+                }
+            };
+            if matches!(got.answered, Answered::Partial) {
+                break;
+            }
+            let frame = self.input.split_to(got.consumed);
+            self.hand_out(frame, got.answered);
+            self.tell_lost();
+        }
+        self.call_senders();
+        if self.input.is_empty() && self.slots.is_empty() {
+            self.input = BytesMut::new();
+        }
+        Ok(true)
+    }
+
+    fn hand_out(&mut self, frame: BytesMut, answered: Answered) {
+        let length = frame.len() as u64;
+        let (id, end) = match answered {
+            Answered::Partial | Answered::Nothing => return,
+            Answered::Head { stream, head, end } => {
+                if let Some(slot) = self.slot(stream) {
+                    slot.heads.push_back(*head);
+                }
+                (stream, end)
+            }
+            Answered::Data { stream, data, end } => {
+                let mut piece = frame.freeze();
+                piece.truncate(data.end);
+                piece.advance(data.start);
+                if let Some(slot) = self.slot(stream) {
+                    slot.push(piece);
+                }
+                (stream, end)
+            }
+            Answered::Trailers { stream, fields } => {
+                if let Some(slot) = self.slot(stream) {
+                    slot.trailers = Some(*fields);
+                }
+                (stream, true)
+            }
+        };
+        if let Some(slot) = self.slot(id) {
+            slot.ended |= end;
+            slot.received += length;
+            slot.wake();
+        }
+    }
+
+    /// Tells exchanges that their requests are lost.
+    fn tell_lost(&mut self) {
+        while let Some((id, lost)) = self.client.next_lost() {
+            if let Some(slot) = self.slot(id) {
+                slot.failure = Some(failure(lost));
+                slot.wake();
+            }
+        }
+    }
+}
+
+/// A lost request in nginx's words, as far as it has some.
+fn failure(lost: Lost) -> OriginError {
+    let phase = Phase::ReadingHead;
+    match lost {
+        Lost::Refused => OriginError::new(ErrorKind::Refused, phase, "upstream refused the request"),
+        Lost::Reset(code) => {
+            OriginError::invalid(phase, format!("upstream rejected request with error {code}"))
+        }
+        Lost::TooLarge => OriginError::new(ErrorKind::TooLargeHead, phase, "upstream sent too big header"),
+        Lost::Malformed(error) => {
+            OriginError::invalid(phase, format!("upstream sent invalid header ({error})"))
+        }
+        Lost::Broken(what) => OriginError::invalid(phase, format!("upstream sent invalid http2 ({what})")),
+    }
+}

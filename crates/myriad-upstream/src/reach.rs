@@ -1,0 +1,28 @@
+//! A connection to a peer for a request, bare or by TLS.
+
+use crate::address::Address;
+use crate::connect::connect;
+use crate::error::OriginError;
+use crate::pool::HttpPool;
+use crate::request::OriginRequest;
+use crate::stream::Counted;
+use crate::tls;
+
+/// Connects to a peer, in the way that the request says.
+pub(crate) async fn reach(
+    address: &Address,
+    pool: &HttpPool,
+    request: &OriginRequest,
+) -> Result<Counted, OriginError> {
+    let connect_ms = request.timeouts.connect_ms;
+    let place = pool.connections.take(|| pool.close_oldest(), connect_ms).await?;
+    let make_descriptors = || {
+        pool.close_oldest();
+        pool.connections.make_descriptors();
+    };
+    let mut stream = connect(address, request.bind, connect_ms, &make_descriptors).await?;
+    if let Some(tls) = &request.tls {
+        stream = tls::secure(stream, tls, connect_ms).await?;
+    }
+    Ok(Counted { stream, place })
+}

@@ -1,0 +1,394 @@
+//! Requests over HTTP/2: what they share, and what they do not.
+
+mod support;
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::task::Poll;
+
+use bytes::Bytes;
+use myriad_http::h2::{Config, ErrorCode};
+use myriad_http::{Fields, Method, ResponseHead};
+use myriad_upstream::{
+    Address, ErrorKind, Group, HttpPool, Observer, OriginError, OriginRequest, RequestPayload,
+};
+use support::http2::{Asked, answer, http2, serve};
+use support::{Made, Origin, group, keeping, next, read, refused, run};
+
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+fn boxed<'a, T>(future: impl Future<Output = T> + 'a) -> Boxed<'a, T> {
+    Box::pin(future)
+}
+
+/// What they come to, in their order, each polled in turn.
+async fn together<T>(mut all: Vec<Boxed<'_, T>>) -> Vec<T> {
+    let mut done: Vec<Option<T>> = all.iter().map(|_| None).collect();
+    poll_fn(|cx| {
+        for (future, done) in all.iter_mut().zip(&mut done).filter(|(_, done)| done.is_none()) {
+            if let Poll::Ready(result) = future.as_mut().poll(cx) {
+                *done = Some(result);
+            }
+        }
+        if done.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    done.into_iter().flatten().collect()
+}
+
+async fn text(group: &Group, pool: &HttpPool, request: OriginRequest) -> Result<String, OriginError> {
+    let response = group.fetch(pool, request).await?;
+    Ok(String::from_utf8(read(response).await.unwrap()).unwrap())
+}
+
+/// Answers each request with the number of its connection and of its stream.
+fn numbered(config: Config) -> Origin {
+    Origin::tcp(move |number, socket| {
+        serve(socket, config, |connection, asked| match asked {
+            Asked::Request(stream, _, true) | Asked::Data(stream, _, true) => {
+                answer(connection, stream, &format!("{number}:{stream}"))
+            }
+            _ => true,
+        });
+    })
+}
+
+#[test]
+fn requests_at_once_share_a_connection() {
+    // Answers none before the third has come.
+    let origin = Origin::tcp(|_, socket| {
+        serve(socket, Config::default(), |connection, asked| {
+            if let Asked::Request(5, ..) = asked {
+                (0..3).all(|request| answer(connection, request * 2 + 1, &request.to_string()))
+            } else {
+                true
+            }
+        });
+    });
+    run(async {
+        let (group, pool) = (group(&[&origin.address]), HttpPool::new());
+        let ask = || boxed(text(&group, &pool, http2(Method::Get, "")));
+        let mut all: Vec<_> =
+            together(vec![ask(), ask(), ask()]).await.into_iter().map(Result::unwrap).collect();
+        all.sort();
+        assert_eq!(all, ["0", "1", "2"]);
+        assert_eq!(origin.connections(), 1);
+    });
+}
+
+#[test]
+fn more_requests_than_the_origin_takes_at_once_have_another_connection() {
+    let (release, released) = mpsc::channel::<()>();
+    let released = std::sync::Mutex::new(released);
+    let origin = Origin::tcp(move |number, socket| {
+        serve(socket, Config { max_streams: 1, ..Config::default() }, |connection, asked| {
+            if let Asked::Request(stream, head, _) = asked {
+                if head.fields().get(b"x-wait").is_some() {
+                    released.lock().unwrap().recv().unwrap();
+                }
+                return answer(connection, stream, &number.to_string());
+            }
+            true
+        });
+    });
+    run(async {
+        let (group, pool) = (keeping(&origin.address, 4), HttpPool::new());
+        assert_eq!(text(&group, &pool, http2(Method::Get, "")).await.unwrap(), "0");
+        let slow = text(&group, &pool, http2(Method::Get, "X-Wait: 1\r\n"));
+        let quick = async {
+            tokio::task::yield_now().await;
+            let quick = text(&group, &pool, http2(Method::Get, "")).await;
+            release.send(()).unwrap();
+            quick
+        };
+        let answers = together(vec![boxed(slow), boxed(quick)]).await;
+        let answers: Vec<_> = answers.into_iter().map(Result::unwrap).collect();
+        assert_eq!(answers, ["0", "1"]);
+    });
+}
+
+#[test]
+fn a_connection_is_kept_as_the_group_says() {
+    for (kept, expected) in [(1, "0:3"), (0, "1:1")] {
+        let origin = numbered(Config::default());
+        run(async {
+            let (group, pool) = (keeping(&origin.address, kept), HttpPool::new());
+            assert_eq!(text(&group, &pool, http2(Method::Get, "")).await.unwrap(), "0:1");
+            // The end of the exchange has the driver judge what becomes of the connection.
+            tokio::task::yield_now().await;
+            let request = http2(Method::Post, "");
+            let attempts = request.attempts.clone();
+            assert_eq!(text(&group, &pool, request).await.unwrap(), expected);
+            assert_eq!(attempts.get()[0].reused, kept > 0);
+        });
+    }
+}
+
+#[test]
+fn bodies_of_any_length_pass_both_ways() {
+    const LENGTH: usize = 3_000_000;
+    let origin = Origin::tcp(|_, socket| {
+        let mut sum = 0;
+        serve(socket, Config::default(), |connection, asked| {
+            if let Asked::Data(stream, data, end) = asked {
+                assert!(data.iter().all(|byte| *byte == b'm'));
+                sum += data.len();
+                if end {
+                    connection.respond(stream, 200, [], false);
+                    connection.send(stream, Bytes::from(vec![b'd'; std::mem::take(&mut sum)]), true);
+                }
+            }
+            true
+        });
+    });
+    run(async {
+        let (group, pool) = (group(&[&origin.address]), HttpPool::new());
+        let bodies = [
+            RequestPayload::Bytes(vec![b'm'; LENGTH].into()),
+            RequestPayload::Stream(Box::pin(Made::new(LENGTH as u64)), None),
+            RequestPayload::Again(Rc::new(|| Box::pin(Made::new(LENGTH as u64))), LENGTH as u64),
+        ];
+        for body in bodies {
+            let request = OriginRequest { body, ..http2(Method::Post, "") };
+            let answer = text(&group, &pool, request).await.unwrap();
+            assert_eq!(answer.len(), LENGTH);
+        }
+    });
+}
+
+#[test]
+fn an_answer_that_nobody_pulls_is_not_read_on() {
+    let origin = Origin::tcp(|_, socket| {
+        serve(socket, Config::default(), |connection, asked| match asked {
+            Asked::Request(1, ..) => {
+                connection.respond(1, 200, [], false);
+                connection.send(1, Bytes::from(vec![b'd'; 1_000_000]), true);
+                true
+            }
+            Asked::Request(stream, ..) => {
+                let sent = connection.sent_so_far(1).body;
+                answer(connection, stream, &sent.to_string())
+            }
+            _ => true,
+        });
+    });
+    run(async {
+        let (group, pool) = (group(&[&origin.address]), HttpPool::new());
+        let mut large = group.fetch(&pool, http2(Method::Get, "")).await.unwrap();
+        let sent = text(&group, &pool, http2(Method::Get, "")).await.unwrap();
+        assert_eq!(sent, (128 * 1024).to_string(), "no more than the window");
+        let mut pulled = 0;
+        while let Some(piece) = next(&mut large.body).await {
+            pulled += piece.unwrap().len();
+        }
+        assert_eq!(pulled, 1_000_000);
+    });
+}
+
+#[derive(Default)]
+struct Interims(RefCell<Vec<u16>>);
+
+impl Observer for Interims {
+    fn stderr(&self, _: &Address, _: &[u8]) {}
+    fn warning(&self, _: &Address, _: &str) {}
+    fn retried(&self, _: &OriginError) {}
+
+    fn interim(&self, head: &ResponseHead) {
+        self.0.borrow_mut().push(head.status);
+    }
+}
+
+#[test]
+fn interim_answers_and_trailers_are_told() {
+    let origin = Origin::tcp(|_, socket| {
+        serve(socket, Config::default(), |connection, asked| {
+            if let Asked::Request(stream, head, _) = asked {
+                assert_eq!(head.fields().get(b"te"), Some(&b"trailers"[..]));
+                connection.respond(stream, 103, [(&b"link"[..], &b"</a>"[..])], false);
+                connection.respond(stream, 200, [], false);
+                connection.send(stream, Bytes::from_static(b"page"), false);
+                let mut fields = Fields::new();
+                fields.push(b"x-sum", b"4");
+                connection.send_trailers(stream, fields);
+            }
+            true
+        });
+    });
+    run(async {
+        let interims = Rc::new(Interims::default());
+        let mut request = http2(Method::Get, "TE: trailers\r\nConnection: te\r\n");
+        request.observer = Some(interims.clone());
+        let response = group(&[&origin.address]).fetch(&HttpPool::new(), request).await.unwrap();
+        assert_eq!((response.head.status, interims.0.take()), (200, vec![103]));
+        let trailers = response.trailers.clone().unwrap();
+        assert_eq!(read(response).await.unwrap(), b"page");
+        assert_eq!(trailers.borrow().get(b"x-sum"), Some(&b"4"[..]));
+    });
+}
+
+/// Refuses the first request of each connection below `bad`, answers all others.
+fn refusing(bad: usize) -> Origin {
+    Origin::tcp(move |number, socket| {
+        serve(socket, Config::default(), |connection, asked| {
+            if let Asked::Request(stream, ..) = asked {
+                if number < bad && stream == 1 {
+                    connection.reset(stream, ErrorCode::RefusedStream);
+                } else {
+                    answer(connection, stream, &format!("{number}:{stream}"));
+                }
+            }
+            true
+        });
+    })
+}
+
+#[test]
+fn what_was_refused_is_sent_once_more_whatever_it_asks_for() {
+    let origin = refusing(1);
+    run(async {
+        let group = keeping(&origin.address, 1);
+        for body in [RequestPayload::Empty, RequestPayload::Bytes(Bytes::from_static(b"once"))] {
+            let request = OriginRequest { body, ..http2(Method::Post, "") };
+            let attempts = request.attempts.clone();
+            let answer = text(&group, &HttpPool::new(), request).await.unwrap();
+            assert!(answer == "0:3" || answer == "1:1", "{answer}");
+            assert_eq!(attempts.get().len(), 1);
+        }
+    });
+}
+
+#[test]
+fn another_peer_is_tried_where_one_refuses_again() {
+    let stubborn = Origin::tcp(|_, socket| {
+        serve(socket, Config::default(), |connection, asked| {
+            if let Asked::Request(stream, ..) = asked {
+                connection.reset(stream, ErrorCode::RefusedStream);
+            }
+            true
+        });
+    });
+    let other = numbered(Config::default());
+    run(async {
+        let request = http2(Method::Post, "");
+        let attempts = request.attempts.clone();
+        let group = group(&[&stubborn.address, &other.address]);
+        assert_eq!(text(&group, &HttpPool::new(), request).await.unwrap(), "0:1");
+        assert_eq!(attempts.get().len(), 2);
+        let lone = support::group(&[&stubborn.address]);
+        let error = lone.fetch(&HttpPool::new(), http2(Method::Get, "")).await.unwrap_err();
+        assert_eq!((error.kind(), error.status()), (&ErrorKind::Refused, 502));
+    });
+}
+
+#[test]
+fn a_connection_that_the_origin_leaves_is_not_used_again() {
+    let origin = Origin::tcp(|number, socket| {
+        serve(socket, Config::default(), |connection, asked| {
+            if let Asked::Request(stream, ..) = asked {
+                answer(connection, stream, &format!("{number}:{stream}"));
+                connection.shut_down();
+            }
+            true
+        });
+    });
+    run(async {
+        let (group, pool) = (keeping(&origin.address, 1), HttpPool::new());
+        for expected in ["0:1", "1:1", "2:1"] {
+            assert_eq!(text(&group, &pool, http2(Method::Post, "")).await.unwrap(), expected);
+        }
+    });
+}
+
+#[test]
+fn an_idle_connection_that_the_origin_has_closed_is_found_out() {
+    let origin = Origin::tcp(|number, socket| {
+        serve(socket, Config::default(), |connection, asked| {
+            if let Asked::Request(stream, ..) = asked {
+                answer(connection, stream, &number.to_string());
+                return false;
+            }
+            true
+        });
+    });
+    run(async {
+        let (group, pool) = (keeping(&origin.address, 1), HttpPool::new());
+        for expected in ["0", "1", "2"] {
+            assert_eq!(text(&group, &pool, http2(Method::Get, "")).await.unwrap(), expected);
+        }
+    });
+}
+
+#[test]
+fn an_origin_without_http_2_is_a_failure() {
+    let origin = Origin::tcp(|_, socket| {
+        let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+        let _ = socket.read(&mut [0; 1000]);
+    });
+    run(async {
+        let group = group(&[&origin.address]);
+        let error = group.fetch(&HttpPool::new(), http2(Method::Get, "")).await.unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::InvalidHead);
+        assert!(error.to_string().starts_with("upstream sent invalid http2 (no HTTP/2)"), "{error}");
+    });
+}
+
+#[test]
+fn those_who_wait_for_a_connection_learn_that_there_is_none() {
+    let nobody = refused();
+    run(async {
+        let (group, pool) = (group(&[&nobody.address]), HttpPool::new());
+        let ask = || boxed(text(&group, &pool, http2(Method::Get, "")));
+        for answer in together(vec![ask(), ask()]).await {
+            assert_eq!(answer.unwrap_err().kind(), &ErrorKind::Connect);
+        }
+    });
+}
+
+#[test]
+fn a_body_that_is_dropped_ends_its_stream_alone() {
+    let (told, reset) = mpsc::channel();
+    let origin = Origin::tcp(move |_, socket| {
+        serve(socket, Config::default(), |connection, asked| match asked {
+            Asked::Request(1, ..) => connection.respond(1, 200, [], false),
+            Asked::Request(stream, ..) => answer(connection, stream, "other"),
+            Asked::Reset(stream) => told.send(stream).is_ok(),
+            Asked::Data(..) => true,
+        });
+    });
+    run(async {
+        let (group, pool) = (keeping(&origin.address, 1), HttpPool::new());
+        let endless = group.fetch(&pool, http2(Method::Get, "")).await.unwrap();
+        drop(endless);
+        assert_eq!(text(&group, &pool, http2(Method::Get, "")).await.unwrap(), "other");
+        assert_eq!((reset.recv().unwrap(), origin.connections()), (1, 1));
+    });
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_an_error_and_not_an_end() {
+    let origin = Origin::tcp(|_, socket| {
+        serve(socket, Config::default(), |connection, asked| {
+            if let Asked::Request(stream, head, _) = asked {
+                connection.respond(stream, 200, [], false);
+                connection.send(stream, Bytes::from_static(b"begun"), false);
+                if head.fields().get(b"x-reset").is_some() {
+                    connection.schedule(usize::MAX);
+                    connection.reset(stream, ErrorCode::Internal);
+                    return true;
+                }
+                return false;
+            }
+            true
+        });
+    });
+    run(async {
+        for fields in ["X-Reset: 1\r\n", ""] {
+            let group = group(&[&origin.address]);
+            let response = group.fetch(&HttpPool::new(), http2(Method::Get, fields)).await.unwrap();
+            assert!(read(response).await.is_err());
+        }
+    });
+}

@@ -1,0 +1,84 @@
+//! An origin that speaks HTTP/2 by this workspace's own server codec.
+
+use std::io::IoSlice;
+
+use bytes::Bytes;
+use myriad_http::h2::{Config, Connection, Received};
+use myriad_http::{Method, RequestHead};
+use myriad_upstream::{OriginRequest, Protocol};
+
+use super::Socket;
+
+/// What an origin learns of.
+pub enum Asked<'a> {
+    /// A request, and whether it has no body.
+    Request(u32, &'a RequestHead, bool),
+    /// Bytes of a body, and whether it is complete.
+    Data(u32, &'a [u8], bool),
+    /// The request is not wanted any more.
+    Reset(u32),
+}
+
+/// Serves a connection until the other side closes it; false of `script` closes it at once, when all is sent.
+pub fn serve(
+    socket: &mut dyn Socket,
+    config: Config,
+    mut script: impl FnMut(&mut Connection, Asked<'_>) -> bool,
+) {
+    let mut connection = Connection::new(config);
+    let (mut input, mut head) = (Vec::new(), RequestHead::new());
+    send(socket, &mut connection);
+    loop {
+        let mut buffer = [0; 8192];
+        match socket.read(&mut buffer) {
+            Ok(0) | Err(_) => return,
+            Ok(read) => input.extend_from_slice(&buffer[..read]),
+        }
+        let mut goes_on = true;
+        while let Ok(got) = connection.receive(&input, &mut head) {
+            goes_on &= match got.received {
+                Received::Partial => break,
+                Received::Request { stream, end, malformed } => {
+                    assert_eq!(malformed, None);
+                    script(&mut connection, Asked::Request(stream, &head, end))
+                }
+                Received::Data { stream, data, end } => {
+                    connection.release(stream, data.len());
+                    script(&mut connection, Asked::Data(stream, &input[data], end))
+                }
+                Received::Reset { stream } => script(&mut connection, Asked::Reset(stream)),
+                Received::Nothing | Received::BodyMalformed { .. } => true,
+            };
+            input.drain(..got.consumed);
+        }
+        send(socket, &mut connection);
+        if !goes_on {
+            return;
+        }
+    }
+}
+
+fn send(socket: &mut dyn Socket, connection: &mut Connection) {
+    connection.schedule(usize::MAX);
+    let output = connection.output();
+    while !output.is_empty() {
+        let mut slices = [IoSlice::new(&[]); 8];
+        let count = output.slices(&mut slices);
+        let Ok(written) = socket.write_vectored(&slices[..count]) else { return };
+        output.advance(written);
+    }
+    let _ = socket.flush();
+}
+
+/// Answers 200 with a text.
+pub fn answer(connection: &mut Connection, stream: u32, text: &str) -> bool {
+    connection.respond(stream, 200, [], false);
+    connection.send(stream, Bytes::copy_from_slice(text.as_bytes()), true);
+    true
+}
+
+/// A request of HTTP/2.
+pub fn http2(method: Method, fields: &str) -> OriginRequest {
+    let head = format!("{} /path HTTP/1.1\r\nHost: origin\r\n{fields}\r\n", method.as_str());
+    super::request(method, Protocol::Http2 { head: head.into(), is_secure: false })
+}
