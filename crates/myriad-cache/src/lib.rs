@@ -35,6 +35,7 @@ mod revalidate;
 mod serve;
 pub mod settings;
 pub mod shared_fetch;
+mod shield;
 mod stale;
 mod stale_instead;
 #[cfg(test)]

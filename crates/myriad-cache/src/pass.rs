@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use myriad_log::Level;
-use myriad_policy::Failure;
+use myriad_policy::{CacheStatus, Failure};
+use myriad_shield::origin_query_limit;
 use myriad_upstream::{OriginError, OriginResponse, RequestPayload};
 
-use crate::fetch::failure;
+use crate::fetch::{NoAnswer, failure, is_of_the_origin};
 use crate::invalidate;
 use crate::next::{Cached, Next};
+use crate::shield;
 use crate::stale_instead::stale_instead;
 use myriad_control::purge::request as purge;
-use myriad_exchange::exchange::{Exchange, Purpose, Step};
+use myriad_exchange::exchange::{Exchange, Purpose, Request, Step};
 use myriad_exchange::runtime::OriginPlace;
 use myriad_origin::fetch::{fail, fetch, fetch_to_the_end};
 use myriad_origin::group;
@@ -21,6 +23,9 @@ use myriad_origin::upload;
 
 /// Asks an origin that has no cache before it, and passes its answer on.
 pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
+    if let Some(step) = origin_query_limit::judge(exchange, false, myriad_net::clock::now_ms()) {
+        return step;
+    }
     match ask(exchange, origin, None).await {
         Asked::Answered(response) => respond(exchange, origin, response),
         Asked::Failed(error) => fail(exchange, &error),
@@ -36,7 +41,9 @@ pub(crate) async fn run(
     payload: Option<RequestPayload>,
 ) -> Next {
     let Cached { origin, cache } = cached;
-    match ask(exchange, origin, payload).await {
+    let asked = ask(exchange, origin, payload).await;
+    note(&exchange.request, cached, &asked);
+    match asked {
         Asked::Answered(response) => {
             invalidate::after(exchange, cache, &response.head).await;
             purge::by_origin(exchange, Some(cache), &response.head).await;
@@ -57,6 +64,20 @@ pub(crate) async fn run(
             }
         }
         Asked::Not(status) => Next::Done(Step::Error(status)),
+    }
+}
+
+/// Notes what came of asking for a page that was looked up: what bypassed the cache says nothing of a page.
+fn note(request: &Request, cached: Cached<'_>, asked: &Asked) {
+    if !matches!(request.cache.shown.status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
+        return;
+    }
+    match asked {
+        Asked::Answered(response) => shield::note(request, cached, Ok(response.head.status)),
+        Asked::Failed(error) if is_of_the_origin(error) => {
+            shield::note(request, cached, Err(NoAnswer::of(error)));
+        }
+        Asked::Failed(_) | Asked::Not(_) => {}
     }
 }
 

@@ -8,11 +8,16 @@ use crate::early;
 use crate::fetch;
 use crate::next::{Cached, Next, Occasion};
 use crate::page;
+use crate::shield;
 use myriad_exchange::exchange::Exchange;
 use myriad_page::Page;
 
 /// Starts the refresh, unless too many fetches fill the zone: then the page stays as it is until a later visitor comes.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, occasion: Occasion) -> Next {
+    if shield::holds_refresh_off(&exchange.request, cached) {
+        let status = if occasion == Occasion::Early { CacheStatus::Hit } else { CacheStatus::Stale };
+        return Next::Serve(page, status);
+    }
     let status = match occasion {
         Occasion::Early => {
             start_early(exchange, cached, &page);

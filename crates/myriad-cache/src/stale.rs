@@ -8,6 +8,7 @@ use crate::far_range::begins_beyond;
 use crate::hidden_fields::hides_fields;
 use crate::next::{Cached, Next, Occasion, PassReason};
 use crate::other_codings;
+use crate::shield;
 use crate::stale_instead::facts_of;
 use crate::told;
 use myriad_exchange::exchange::{Exchange, Request, Step};
@@ -33,6 +34,9 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Pag
     exchange.request.cache.stale = stale.clone().or_else(|| other_codings::stand_in(&exchange.request));
     if cache.rules.rfc9111 && wants_stored_only(exchange.request.received.head.fields()) {
         return Next::Done(Step::Error(504));
+    }
+    if let Some(next) = shield::instead(exchange, cached, stale.as_ref()) {
+        return next;
     }
     if hides_fields(&exchange.request, origin) {
         return Next::Pass(PassReason::HiddenFields);

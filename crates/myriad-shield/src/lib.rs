@@ -4,14 +4,19 @@
 //! | folder | what | directives |
 //! |---|---|---|
 //! | `origin_queue` | a bounded queue with classes, and how many requests an origin has at once | `origin_queue`, `origin_priority` |
+//! | `origin_backoff` | growing pauses before a page is fetched again whose fetch has failed | `origin_backoff` |
+//! | `origin_query_limit` | how many new queries go to an origin | `origin_query_limit` |
 //! | `origin_limits` | limits of visitors, asked before the origin | `limit_req`, `limit_conn` with `origin_only`: rows of `myriad-gate` |
 //!
-//! `admit` asks them one after another, and comes to a `Permit`, which a request holds while its origin is busy with it.
+//! `admit` asks queue and limits one after another, and comes to a `Permit`, which a request holds while its origin is busy with it. The journey of a
+//! page asks the other two before it claims the page.
 
 #![forbid(unsafe_code)]
 
 mod admit;
+pub mod origin_backoff;
 mod origin_limits;
+pub mod origin_query_limit;
 pub mod origin_queue;
 mod permit;
 

@@ -16,5 +16,5 @@ mod run;
 mod store;
 
 pub(crate) use begin::{start, start_behind, start_early};
-pub(crate) use no_answer::{NoAnswer, failure};
+pub(crate) use no_answer::{NoAnswer, failure, is_of_the_origin};
 pub(crate) use report::Report;

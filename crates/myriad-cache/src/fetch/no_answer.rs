@@ -17,7 +17,7 @@ impl NoAnswer {
     /// The bound of the zone's fetches is reached (`max_fetches=`, `fetch_queue=`).
     pub(super) const TOO_MANY: Self = Self { status: 503, failure: Failure::Error };
 
-    pub(super) fn of(error: &OriginError) -> Self {
+    pub(crate) fn of(error: &OriginError) -> Self {
         Self { status: error.status(), failure: failure(error) }
     }
 
@@ -49,6 +49,18 @@ impl NoAnswer {
 
 /// What a failure's number is multiplied with: more than any status.
 const KIND: u16 = 1000;
+
+/// Whether a failure is the origin's, and not of this server or of one visitor.
+pub(crate) fn is_of_the_origin(error: &OriginError) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::Busy
+            | ErrorKind::NotAsked(_)
+            | ErrorKind::Limited(_)
+            | ErrorKind::NoConnection
+            | ErrorKind::RequestBody(_)
+    )
+}
 
 /// The failure as the rules for stale pages tell it.
 pub(crate) fn failure(error: &OriginError) -> Failure {

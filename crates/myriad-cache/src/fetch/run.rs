@@ -12,10 +12,11 @@ use myriad_upstream::{ErrorKind, OriginError, OriginRequest, Sent};
 use super::end::{deny, give_up};
 use super::job::{Answered, Job};
 use super::judge::judge;
-use super::no_answer::NoAnswer;
+use super::no_answer::{NoAnswer, is_of_the_origin};
 use super::report::{Report, report};
-use crate::next::Held;
-use myriad_exchange::exchange::Exchange;
+use crate::next::{Cached, Held};
+use crate::shield;
+use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::OriginPlace;
 use myriad_exchange::runtime::Who;
 use myriad_origin::fetch::fetch as origin_fetch;
@@ -69,6 +70,17 @@ async fn while_awaited<T>(
     .await
 }
 
+/// Notes what came of a fetch, where the origin has a part in it.
+fn note(request: &Request, cached: Cached<'_>, answered: &Result<Answered, Unanswered>) {
+    match answered {
+        Ok(answered) => shield::note(request, cached, Ok(answered.response.head.status)),
+        Err(Unanswered::Failed(error)) if is_of_the_origin(error) => {
+            shield::note(request, cached, Err(NoAnswer::of(error)));
+        }
+        Err(_) => {}
+    }
+}
+
 /// Whether a refresh did not begin, since everybody else came first.
 fn is_put_off(error: &OriginError, waits: bool) -> bool {
     !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotAsked(_))
@@ -90,6 +102,10 @@ pub(super) async fn run(job: Job) {
     let Some(answered) = answered else {
         return exchange.request.log(Level::Info, format_args!("fetch ended, for nobody waits for it"));
     };
+    // What came of it for one visitor alone says nothing of the page.
+    if !sought.own_request {
+        note(&exchange.request, held.get(), &answered);
+    }
     match answered {
         Ok(answered) => judge(&mut exchange, held.get(), writer, reporter, sought, answered).await,
         // A refresh that did not begin: the page stays stale, and the next visitor tries again.

@@ -1,0 +1,54 @@
+//! The row, its words, and what they say.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
+use myriad_conf::settings::Settings;
+
+/// The pauses, milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BackoffRules {
+    /// After the first failure.
+    pub first_ms: u64,
+    /// The longest.
+    pub most_ms: u64,
+}
+
+/// `origin_backoff` of a level; none with `off`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct BackoffSettings(pub Option<BackoffRules>);
+
+myriad_conf::feature_settings!(BackoffSettings);
+
+/// The longest pause where none is written, milliseconds.
+const MOST_MS: u64 = 60_000;
+/// Bound of what may be written: an hour.
+const LONGEST_MS: u64 = 3_600_000;
+
+pub(super) static ROWS: &[Directive] = &[Directive::new(
+    "origin_backoff",
+    Contexts::HSL,
+    between(1, 2),
+    Set::Settings(origin_backoff),
+    "Pauses before a page of the cache is fetched again whose fetch has failed (5xx, time-out, no connection): the first, and the \
+     longest (60s); each is twice as long as the one before, give or take a fifth. Meanwhile the stale page is served where \
+     `*_cache_use_stale` has that failure, else 503 with `Retry-After`.",
+)
+.default("off")
+.own()];
+
+fn origin_backoff(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let rules = &mut settings.feature_mut::<BackoffSettings>().0;
+    if args.len() == 1 && args.bytes(0) == b"off" {
+        *rules = None;
+        return Ok(());
+    }
+    let first_ms = args.millis(0)?;
+    if first_ms == 0 || first_ms > LONGEST_MS {
+        return Err(args.invalid(0, "`off`, or a time up to 1h"));
+    }
+    let most_ms = if args.len() == 2 { args.millis(1)? } else { MOST_MS.max(first_ms) };
+    if !(first_ms..=LONGEST_MS).contains(&most_ms) {
+        return Err(args.invalid(1, "a time up to 1h, at least the first pause"));
+    }
+    *rules = Some(BackoffRules { first_ms, most_ms });
+    Ok(())
+}

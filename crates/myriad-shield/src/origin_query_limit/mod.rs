@@ -1,0 +1,26 @@
+//! `origin_query_limit`: at most so many new queries of a path, a network or a server go to the origin in a time. Filters, calendars and
+//! searches of a site have endless addresses; whoever walks through them fills neither the application nor the cache.
+//!
+//! What is stored, fresh or stale, is none of it; a query that was let through a while ago neither.
+
+mod directives;
+mod judge;
+mod settings;
+mod table;
+
+use myriad_conf::settings::Settings;
+use myriad_exchange::feature::Feature;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+
+use judge::QueryLimit;
+pub use judge::judge;
+use settings::QuerySettings;
+
+/// The feature, for the list of them.
+pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_by(compile);
+
+fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    if let Some(rules) = &settings.feature::<QuerySettings>().0 {
+        features.keep(QueryLimit::new(rules.clone()));
+    }
+}
