@@ -1,6 +1,6 @@
 //! Choosing among peers, with nginx's algorithms.
 
-use myriad_conf::model::Balance;
+use myriad_conf::model::{Balance, Least};
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 
@@ -114,8 +114,8 @@ impl Choice<'_> {
                 self.by_key(tried, key)
             }
             (Balance::Hash { consistent: true }, Affinity::Key(key)) => self.on_ring(weights, tried, key),
-            (Balance::Random { two: false }, _) => self.by_chance(weights, tried),
-            (Balance::Random { two: true }, _) => self.of_two(weights, tried),
+            (Balance::Random { two: None }, _) => self.by_chance(weights, tried),
+            (Balance::Random { two: Some(least) }, _) => self.of_two(weights, tried, least),
             _ => None,
         };
         hashed
@@ -167,29 +167,39 @@ impl Choice<'_> {
     }
 
     fn balanced(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
-        let load = |index: usize| {
-            let (state, weight) = (&self.peers.states[index], weight(&self.peers.configs[index]));
-            let active = i64::from(state.active());
-            match self.balance {
-                Balance::LeastTime { whole } => {
-                    let slowness = state.slowness(whole, &self.peers.configs[index], self.now);
-                    ((active + 1) * i64::from(slowness), weight)
-                }
-                _ => (active, weight),
-            }
+        let method = match self.balance {
+            Balance::LeastConnections => Least::Connections,
+            Balance::LeastTime(moment) => Least::Time(moment),
+            _ => return self.round_robin(weights, usable),
         };
-        if !matches!(self.balance, Balance::LeastConnections | Balance::LeastTime { .. }) {
-            return self.round_robin(weights, usable);
-        }
-        let is_less = |a: usize, b: usize| {
-            let ((active_a, weight_a), (active_b, weight_b)) = (load(a), load(b));
-            active_a * weight_b < active_b * weight_a
-        };
+        let is_less = |a: usize, b: usize| self.is_less(method, a, b);
         let least =
             usable.iter().copied().reduce(|best, next| if is_less(next, best) { next } else { best })?;
         let ties: SmallVec<[usize; 8]> =
             usable.iter().copied().filter(|index| !is_less(least, *index)).collect();
         self.round_robin(weights, &ties)
+    }
+
+    /// Whether one peer has less of something than another, for the weights of both.
+    fn is_less(&self, least: Least, a: usize, b: usize) -> bool {
+        let load = |index: usize| {
+            let (state, config) = (&self.peers.states[index], &self.peers.configs[index]);
+            let active = i128::from(state.active());
+            match least {
+                Least::Connections => active,
+                Least::Time(moment) => (active + 1) * i128::from(state.slowness(moment, config, self.now)),
+            }
+        };
+        let weight = |index: usize| i128::from(weight(&self.peers.configs[index]) * self.share(index));
+        load(a) * weight(b) < load(b) * weight(a)
+    }
+
+    /// By how much the weight of a peer counts now, next to the others of its group (`slow_start`).
+    fn share(&self, index: usize) -> i64 {
+        if !self.peers.start_slowly {
+            return 1;
+        }
+        i64::from(self.peers.states[index].share(&self.peers.configs[index], self.now))
     }
 
     /// Each peer gains its effective weight; the one that has the most is chosen and pays the sum of all.
@@ -198,8 +208,9 @@ impl Choice<'_> {
         let mut best = None;
         for &index in usable {
             let running = &mut weights.peers[index];
-            running.current += running.effective;
-            total += running.effective;
+            let gain = running.effective * self.share(index);
+            running.current += gain;
+            total += gain;
             if running.effective < weight(&self.peers.configs[index]) {
                 running.effective += 1;
             }
@@ -264,15 +275,12 @@ impl Choice<'_> {
         })
     }
 
-    fn of_two(&self, weights: &mut Weights, tried: &Tried) -> Option<usize> {
+    fn of_two(&self, weights: &mut Weights, tried: &Tried, least: Least) -> Option<usize> {
         let first = self.by_chance(weights, tried)?;
         let second =
             (0..MAX_REHASHES).find_map(|_| self.by_chance(weights, tried).filter(|second| *second != first));
         let Some(second) = second else { return Some(first) };
-        let load =
-            |index: usize| (i64::from(self.peers.states[index].active()), weight(&self.peers.configs[index]));
-        let ((active_a, weight_a), (active_b, weight_b)) = (load(first), load(second));
-        Some(if active_b * weight_a > active_a * weight_b { first } else { second })
+        Some(if self.is_less(least, first, second) { first } else { second })
     }
 
     /// The sum of the weights of all peers but backups.

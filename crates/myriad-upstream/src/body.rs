@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use myriad_conf::model::Moment;
 use myriad_http::body::{Body, BodyError};
 
 use crate::error::{OriginError, Phase};
@@ -63,7 +64,7 @@ impl<D: Demux> OriginBody<D> {
 
     fn complete(&mut self) {
         if let State::Open(link) = std::mem::replace(&mut self.state, State::Complete) {
-            link.active.0.took(true, link.log.elapsed_ms());
+            link.active.0.took(Moment::Last, link.log.elapsed_ms());
             if self.demux.is_clean() {
                 link.release();
             }

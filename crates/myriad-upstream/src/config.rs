@@ -114,6 +114,7 @@ fn peer(server: &UpstreamServer, address: Address) -> PeerConfig {
         backup: server.backup,
         down: server.down,
         max_conns: server.max_conns,
+        slow_start_ms: server.slow_start,
         drain: server.drain,
         route: server.route.clone(),
     }
@@ -183,6 +184,8 @@ pub struct PeerConfig {
     pub down: bool,
     /// Most requests at a time, 0 for no bound (`max_conns`).
     pub max_conns: u32,
+    /// How long its share grows from nothing to all after it has recovered, milliseconds, 0 for not at all (`slow_start`).
+    pub slow_start_ms: u64,
     /// Whether only requests that ask for it come to it (`drain`).
     pub drain: bool,
     /// What it is called by requests that ask for it (`route`); none for the hash of its address.
@@ -201,6 +204,7 @@ impl PeerConfig {
             backup: false,
             down: false,
             max_conns: 0,
+            slow_start_ms: 0,
             drain: false,
             route: None,
         }

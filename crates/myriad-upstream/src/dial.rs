@@ -3,11 +3,13 @@
 //! A peer is chosen as for a request, by the same groups and the same health. The next one is tried while none has taken the
 //! connection: afterwards nobody knows what it has done with the bytes.
 
+use std::cell::Cell;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use bytes::Bytes;
+use myriad_conf::model::Moment;
 use rustix::net::sockopt;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UdpSocket;
@@ -59,8 +61,39 @@ pub struct Dialed<T> {
     chosen: Chosen,
     #[expect(dead_code, reason = "it is held, not asked")]
     place: Place,
-    #[expect(dead_code, reason = "it is held, not asked")]
+    timing: Timing,
+}
+
+/// Notes for `least_time` how long a peer takes; the last byte is there when the connection is dropped.
+#[derive(Debug)]
+struct Timing {
     active: Active,
+    started: u64,
+    had_first: Cell<bool>,
+    has_failed: Cell<bool>,
+}
+
+impl Timing {
+    /// A connection that was begun at `started` and is made now.
+    fn connected(active: Active, started: u64) -> Self {
+        active.0.took(Moment::Connect, clock::now() - started);
+        Self { active, started, had_first: Cell::new(false), has_failed: Cell::new(false) }
+    }
+
+    fn byte_came(&self) {
+        if !self.had_first.replace(true) {
+            self.active.0.took(Moment::First, clock::now() - self.started);
+        }
+    }
+}
+
+impl Drop for Timing {
+    fn drop(&mut self) {
+        // A peer that fails at once would look fast.
+        if !self.has_failed.get() {
+            self.active.0.took(Moment::Last, clock::now() - self.started);
+        }
+    }
 }
 
 impl<T> Dialed<T> {
@@ -72,6 +105,7 @@ impl<T> Dialed<T> {
     /// Notes bytes that came from the peer.
     pub fn received(&self, bytes: usize) {
         self.log.first_byte();
+        self.timing.byte_came();
         self.log.received(bytes);
     }
 }
@@ -109,6 +143,7 @@ impl Group {
 
     /// Notes that a peer which was dialled turned out to fail: over UDP nothing says so before.
     pub fn dialed_failed<T>(&self, dialed: &Dialed<T>) {
+        dialed.timing.has_failed.set(true);
         self.failed(&dialed.chosen);
     }
 
@@ -134,6 +169,7 @@ impl Group {
             }
             let address = &pick.chosen.config().address;
             let log = dial.attempts.begin(address.to_string(), self.label());
+            let begun = clock::now();
             let place = connections.take(|| false, dial.connect_ms).await;
             let opened = match place {
                 Ok(place) => open(address).await.map(|link| (link, place)),
@@ -143,7 +179,8 @@ impl Group {
                 Ok((link, place)) => {
                     pick.chosen.succeeded();
                     log.connected(false);
-                    return Ok(Dialed { link, log, chosen: pick.chosen, place, active: pick.active });
+                    let timing = Timing::connected(pick.active, begun);
+                    return Ok(Dialed { link, log, chosen: pick.chosen, place, timing });
                 }
                 Err(error) => error.at(address),
             };

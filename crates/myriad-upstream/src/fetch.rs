@@ -1,5 +1,6 @@
 //! One request to a group: choose, connect or reuse, exchange, and try the next peer where that is allowed.
 
+use myriad_conf::model::Moment;
 use myriad_conf::settings::NextUpstream;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -344,24 +345,24 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
         Begun::FastCgi(fastcgi::Answer { mut head, demux, first }) => {
             keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
-            link.active.0.took(false, link.log.elapsed_ms());
+            link.active.0.took(Moment::First, link.log.elapsed_ms());
             (head, Box::pin(OriginBody::new(link, demux, first)))
         }
         Begun::Cgi(cgi::Answer { mut head, demux }) => {
             keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
-            link.active.0.took(false, link.log.elapsed_ms());
+            link.active.0.took(Moment::First, link.log.elapsed_ms());
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
         }
         Begun::Memcached(memcached::Answer { head, demux }) => {
             link.log.head(head.status);
-            link.active.0.took(false, link.log.elapsed_ms());
+            link.active.0.took(Moment::First, link.log.elapsed_ms());
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
         }
         Begun::Http(http::Answer::Body(mut head, demux)) => {
             keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
-            link.active.0.took(false, link.log.elapsed_ms());
+            link.active.0.took(Moment::First, link.log.elapsed_ms());
             trailers.clone_from(&demux.trailers);
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
         }

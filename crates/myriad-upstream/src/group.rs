@@ -68,7 +68,7 @@ impl Chosen {
     }
 
     pub(crate) fn succeeded(&self) {
-        self.state().succeeded();
+        self.state().succeeded(self.config(), clock::now());
     }
 
     fn state(&self) -> &PeerState {

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use myriad_conf::model::Moment;
+
 use crate::address::Address;
 use crate::config::PeerConfig;
 use crate::line::{self, Line};
@@ -30,6 +32,9 @@ pub struct PeerSnapshot {
 const SLOWEST_MS: u32 = 5000;
 const STEP_MS: u32 = 20;
 
+/// The share of a peer that has recovered for long enough.
+const WHOLE_SHARE: u32 = 1000;
+
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// What all workers know about a peer, kept over reloads.
@@ -44,9 +49,10 @@ pub(crate) struct PeerState {
     /// When it last failed, or was last tried after it was due again.
     checked: AtomicU64,
     active: AtomicU32,
-    /// How long heads, and whole answers, took of late, milliseconds; 0 before the first.
-    head_ms: AtomicU32,
-    whole_ms: AtomicU32,
+    /// When it last recovered, 0 for never.
+    recovered: AtomicU64,
+    /// How long it took of late up to each [`Moment`], milliseconds; 0 before the first.
+    took_ms: [AtomicU32; 3],
     requests: AtomicU64,
     failures: AtomicU64,
     /// Idle FastCGI connections: each holds a php-fpm child, so all workers share them.
@@ -63,8 +69,8 @@ impl Default for PeerState {
             accessed: AtomicU64::new(0),
             checked: AtomicU64::new(0),
             active: AtomicU32::new(0),
-            head_ms: AtomicU32::new(0),
-            whole_ms: AtomicU32::new(0),
+            recovered: AtomicU64::new(0),
+            took_ms: Default::default(),
             requests: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             fastcgi: IdlePool::new(),
@@ -102,15 +108,27 @@ impl PeerState {
         self.active.load(Relaxed)
     }
 
-    /// How long its answers took of late, up to the head or whole, milliseconds.
-    fn average_ms(&self, whole: bool) -> u32 {
-        if whole { self.whole_ms.load(Relaxed) } else { self.head_ms.load(Relaxed) }
+    /// How long it took of late up to a moment, milliseconds.
+    fn average_ms(&self, moment: Moment) -> &AtomicU32 {
+        &self.took_ms[moment as usize]
+    }
+
+    /// How much of its weight counts now, in thousandths: less than all for a while after it has recovered (`slow_start`).
+    pub(crate) fn share(&self, config: &PeerConfig, now: u64) -> u32 {
+        let recovered = self.recovered.load(Relaxed);
+        let since = now.saturating_sub(recovered);
+        if recovered == 0 || since >= config.slow_start_ms {
+            return WHOLE_SHARE;
+        }
+        // Never nothing: a group of such peers alone still serves.
+        let share = u128::from(since) * u128::from(WHOLE_SHARE) / u128::from(config.slow_start_ms);
+        u32::try_from(share).unwrap_or(WHOLE_SHARE).max(1)
     }
 
     /// How slow it is thought to be, as nginx's `least_time`: what was long ago counts half with each `fail_timeout`, so that
     /// a slow peer is tried again; steps of 20 ms make peers alike that nearly are; beyond 5 s all are equally bad.
-    pub(crate) fn slowness(&self, whole: bool, config: &PeerConfig, now: u64) -> u32 {
-        let mut ms = self.average_ms(whole);
+    pub(crate) fn slowness(&self, moment: Moment, config: &PeerConfig, now: u64) -> u32 {
+        let mut ms = self.average_ms(moment).load(Relaxed);
         let idle_ms = now.saturating_sub(self.checked.load(Relaxed));
         if idle_ms > config.fail_timeout_ms {
             let halvings = idle_ms / (config.fail_timeout_ms + 1000);
@@ -119,9 +137,9 @@ impl PeerState {
         if ms > SLOWEST_MS { SLOWEST_MS } else { (ms / STEP_MS + 1) * STEP_MS }
     }
 
-    /// Notes how long an answer took: each counts for a twentieth of the average.
-    pub(crate) fn took(&self, whole: bool, ms: u64) {
-        let average = if whole { &self.whole_ms } else { &self.head_ms };
+    /// Notes how long it took up to a moment: each time counts for a twentieth of the average.
+    pub(crate) fn took(&self, moment: Moment, ms: u64) {
+        let average = self.average_ms(moment);
         let ms = u32::try_from(ms).unwrap_or(u32::MAX).max(1);
         let before = average.load(Relaxed);
         // Two workers at once may lose one of the two: an average bears it.
@@ -148,9 +166,12 @@ impl PeerState {
     }
 
     /// A success forgives the failures only if it was tried again since the last one.
-    pub(crate) fn succeeded(&self) {
+    pub(crate) fn succeeded(&self, config: &PeerConfig, now: u64) {
         if self.accessed.load(Relaxed) < self.checked.load(Relaxed) {
-            self.fails.store(0, Relaxed);
+            let fails = self.fails.swap(0, Relaxed);
+            if config.slow_start_ms > 0 && config.max_fails > 0 && fails >= config.max_fails {
+                self.recovered.store(now, Relaxed);
+            }
         }
     }
 

@@ -7,8 +7,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::address::Address;
 use crate::peer::PeerState;
 
-/// What a name stood for last; shared by the groups before and after a reload.
-pub(crate) type Known = Arc<Mutex<Vec<IpAddr>>>;
+/// What a name stood for last, for groups that begin after a reload; those that run have lists of their own.
+#[derive(Debug, Default)]
+pub(crate) struct Known(Mutex<Newest>);
+
+#[derive(Debug, Default)]
+struct Newest {
+    /// The number of the roster that wrote it, 0 for none.
+    writer: u64,
+    addresses: Vec<IpAddr>,
+}
+
+impl Known {
+    /// The addresses.
+    pub(crate) fn addresses(&self) -> Vec<IpAddr> {
+        self.lock().addresses.clone()
+    }
+
+    /// Notes the addresses, unless a newer roster did: an older one may ask name servers that are no longer configured.
+    pub(crate) fn note(&self, writer: u64, addresses: &[IpAddr]) {
+        let mut newest = self.lock();
+        if writer >= newest.writer {
+            *newest = Newest { writer, addresses: addresses.to_vec() };
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Newest> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// The states of all peers; the embedder keeps one for the life of the process. Clones are the same.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +45,7 @@ pub struct PeerStates(Arc<States>);
 struct States {
     peers: Mutex<HashMap<(String, Address, usize), Arc<PeerState>>>,
     /// By the name of a group and the name that was looked up for it.
-    names: Mutex<HashMap<(String, String), Known>>,
+    names: Mutex<HashMap<(String, String), Arc<Known>>>,
 }
 
 impl PeerStates {
@@ -34,11 +61,11 @@ impl PeerStates {
     }
 
     /// What a name stood for last: nothing yet, where it is new.
-    pub(crate) fn known(&self, group: &str, host: &str) -> Known {
+    pub(crate) fn known(&self, group: &str, host: &str) -> Arc<Known> {
         self.names().entry((group.to_owned(), host.to_owned())).or_default().clone()
     }
 
-    fn names(&self) -> MutexGuard<'_, HashMap<(String, String), Known>> {
+    fn names(&self) -> MutexGuard<'_, HashMap<(String, String), Arc<Known>>> {
         self.0.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -7,13 +7,15 @@ use crate::peer::PeerState;
 use crate::ring::Ring;
 
 /// A list of peers, which is never changed: another one takes its place. A request keeps the list that its peer was chosen of.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Peers {
     pub(crate) configs: Vec<PeerConfig>,
     /// How each is doing.
     pub(crate) states: Vec<Arc<PeerState>>,
     /// What requests call each by; empty without `sticky`.
     pub(crate) sids: Vec<Arc<str>>,
+    /// Whether any has `slow_start`.
+    pub(crate) start_slowly: bool,
     /// The points of a consistent `hash`.
     pub(crate) ring: Option<Ring>,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use md5::{Digest, Md5};
@@ -20,6 +20,8 @@ use crate::ring::Ring;
 /// Most peers that one name stands for; further addresses of an answer are not used.
 const MOST_ADDRESSES: usize = 512;
 
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
+
 /// What of a group changes while it runs; workers share it.
 #[derive(Debug)]
 pub(crate) struct Roster {
@@ -29,8 +31,10 @@ pub(crate) struct Roster {
     /// The peers with addresses.
     fixed: (Vec<PeerConfig>, Vec<Arc<PeerState>>),
     pub(crate) names: Option<NamedServers>,
-    /// What each of the names stood for last, kept over reloads.
-    known: Vec<Known>,
+    /// Counts rosters: after a reload that of a group has a higher number than before.
+    number: u64,
+    /// What the next roster of this group begins with for each of the names.
+    known: Vec<Arc<Known>>,
     states: PeerStates,
     /// The queue that new peers serve; none without `queue`.
     line: Option<Line>,
@@ -60,21 +64,23 @@ impl Roster {
             .map(|(index, peer)| states.peer(&config.name, &peer.address, occurrence(index)))
             .collect();
         let servers = config.names.iter().flat_map(|names| &names.servers);
-        let known = servers.map(|server| states.known(&config.name, &server.host)).collect();
-        let empty = Arc::new(Peers { configs: Vec::new(), states: Vec::new(), sids: Vec::new(), ring: None });
+        let known: Vec<_> = servers.map(|server| states.known(&config.name, &server.host)).collect();
+        let shown = known.iter().map(|known| known.addresses()).collect();
+        let empty = Arc::new(Peers::default());
         let roster = Self {
             group: config.name.clone(),
             balance: config.balance,
             sticky: config.sticky,
             fixed: (peers.clone(), fixed),
             names: config.names.clone(),
+            number: NEXT_NUMBER.fetch_add(1, Relaxed),
             known,
             states: states.clone(),
             line,
             followed: AtomicBool::new(false),
-            now: Mutex::new(Now { peers: empty, weights: Weights::new(&[]), shown: Vec::new() }),
+            now: Mutex::new(Now { peers: empty, weights: Weights::new(&[]), shown }),
         };
-        roster.renew();
+        roster.renew(None);
         roster
     }
 
@@ -99,35 +105,35 @@ impl Roster {
 
     /// Says what the name of a server stands for now. Peers that stay keep their place, their state and their share.
     pub(crate) fn set(&self, server: usize, addresses: &[IpAddr]) {
-        let Some(known) = self.known.get(server) else { return };
+        let Some(mut next) = self.lock().shown.get(server).cloned() else { return };
+        let before = next.clone();
         let mut fresh: Vec<IpAddr> = Vec::new();
         for address in addresses.iter().take(MOST_ADDRESSES) {
             if !fresh.contains(address) {
                 fresh.push(*address);
             }
         }
-        let is_shown = {
-            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.retain(|address| fresh.contains(address));
-            fresh.retain(|address| !known.contains(address));
-            known.append(&mut fresh);
-            // The group of the other side of a reload may have been told first: what counts is what this one shows.
-            self.lock().shown.get(server) == Some(&*known)
-        };
-        if !is_shown {
-            self.renew();
+        next.retain(|address| fresh.contains(address));
+        fresh.retain(|address| !next.contains(address));
+        next.append(&mut fresh);
+        self.known[server].note(self.number, &next);
+        if next != before {
+            self.renew(Some((server, next)));
             self.states.prune();
         }
     }
 
-    /// Makes the list anew of what is known.
-    fn renew(&self) {
+    /// Makes the list anew, where one of the names stands for other addresses. The worker that follows the names calls it, so that no
+    /// two calls run at once.
+    fn renew(&self, changed: Option<(usize, Vec<IpAddr>)>) {
         let (mut configs, mut states) = self.fixed.clone();
-        let mut shown = Vec::new();
+        let mut shown = self.lock().shown.clone();
+        if let Some((server, addresses)) = changed {
+            shown[server] = addresses;
+        }
         let servers = self.names.iter().flat_map(|names| &names.servers);
-        for (server, known) in servers.zip(&self.known) {
-            let known = known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            for ip in &known {
+        for (server, addresses) in servers.zip(&shown) {
+            for ip in addresses {
                 let address = Address::Tcp(SocketAddr::new(*ip, server.port));
                 // Servers of the same name each count for themselves.
                 let same = configs.iter().filter(|peer| peer.address == address);
@@ -136,11 +142,11 @@ impl Roster {
                 states.push(self.states.peer(&group, &address, occurrence));
                 configs.push(PeerConfig { address, ..server.peer.clone() });
             }
-            shown.push(known);
         }
         let ring = (self.balance == Balance::Hash { consistent: true }).then(|| Ring::new(&configs));
         let sids = if self.sticky { configs.iter().map(sid).collect() } else { Vec::new() };
-        let peers = Arc::new(Peers { configs, states, sids, ring });
+        let start_slowly = configs.iter().any(|peer| peer.slow_start_ms > 0);
+        let peers = Arc::new(Peers { configs, states, sids, start_slowly, ring });
         let mut now = self.lock();
         if let Some(line) = &self.line {
             let new = peers.states.iter().filter(|state| now.peers.place(state.id).is_none());

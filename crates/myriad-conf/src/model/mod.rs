@@ -25,7 +25,7 @@ pub use location::{
 pub use main_conf::{ControlSocket, MainConf, WorkerProcesses};
 pub use server::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf, ServerName};
 pub use sticky::{Sticky, StickyCookie, StickyExpiry};
-pub use upstream::{Balance, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer};
+pub use upstream::{Balance, Least, Moment, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer};
 pub use zone::CacheZoneConf;
 
 use crate::{diagnostic::Diagnostic, settings::Settings};

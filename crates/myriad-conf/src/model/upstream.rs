@@ -35,6 +35,8 @@ pub struct UpstreamServer {
     pub backup: bool,
     /// `down`.
     pub down: bool,
+    /// `slow_start=`, ms: how long its share grows after it has recovered; 0 for at once.
+    pub slow_start: u64,
     /// `drain`: only visitors who ask for it by `sticky` come to it.
     pub drain: bool,
     /// `route=`: what it is called by `sticky`.
@@ -58,16 +60,33 @@ pub enum Balance {
         /// `consistent`: a changed group moves few keys.
         consistent: bool,
     },
-    /// `least_time header|last_byte`: the server that would be done first, by how long its answers took and what it has to do.
-    LeastTime {
-        /// `last_byte`: up to that rather than the head.
-        whole: bool,
-    },
-    /// `random [two [least_conn]]`: by chance and weight.
+    /// `least_time`: the server that would be done first, by how long it took up to a moment, and what it has to do.
+    LeastTime(Moment),
+    /// `random [two [METHOD]]`: by chance and weight.
     Random {
-        /// `two`: the one with fewer requests for its weight of two by chance.
-        two: bool,
+        /// `two`: the one with less of this of two by chance.
+        two: Option<Least>,
     },
+}
+
+/// What a server has least of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Least {
+    /// Requests under way, for its weight (`least_conn`).
+    Connections,
+    /// Time until it would be done (`least_time`).
+    Time(Moment),
+}
+
+/// Up to when the time of a request or a session counts (`least_time`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The connection is made (`connect`, in `stream` alone).
+    Connect,
+    /// The head of the answer is there (`header`), in `stream` its first byte (`first_byte`).
+    First,
+    /// All of the answer is there (`last_byte`).
+    Last,
 }
 
 /// `queue NUMBER [timeout=TIME]`: where requests wait while every server has as many as it may have.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     diagnostic::Diagnostic,
-    model::{Balance, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer},
+    model::{Balance, Least, Moment, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer},
 };
 
 const UPSTREAM: Contexts = Contexts::UPSTREAM;
@@ -56,9 +56,18 @@ pub(super) static ROWS: &[Directive] = &[
     Directive::new("hash", EITHER, between(1, 2), Set::Upstream(hash), "The same key, the same server.")
         .group("balancing")
         .repeats(),
-    Directive::new("random", EITHER, between(0, 2), Set::Upstream(random), "A server by chance.")
+    Directive::new("random", UPSTREAM, between(0, 2), Set::Upstream(random), "A server by chance.")
         .group("balancing")
         .repeats(),
+    Directive::new(
+        "random",
+        Contexts::STREAM_UPSTREAM,
+        between(0, 2),
+        Set::Upstream(stream_random),
+        "A server by chance.",
+    )
+    .group("balancing")
+    .repeats(),
     Directive::new(
         "keepalive",
         UPSTREAM,
@@ -121,6 +130,16 @@ pub(super) static ROWS: &[Directive] = &[
     .repeats()
     .differs("`inflight` counts a request under way as one that takes the average"),
     Directive::new(
+        "least_time",
+        Contexts::STREAM_UPSTREAM,
+        between(1, 2),
+        Set::Upstream(stream_least_time),
+        "The server that was fastest, for what it has to do: up to `connect`, `first_byte` or `last_byte`.",
+    )
+    .group("balancing")
+    .repeats()
+    .differs("`inflight` counts a session under way as one that takes the average"),
+    Directive::new(
         "queue",
         UPSTREAM,
         between(1, 2),
@@ -140,6 +159,7 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
         max_conns: 0,
         backup: false,
         down: false,
+        slow_start: 0,
         drain: false,
         route: None,
         resolve: false,
@@ -157,6 +177,8 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
             server.fail_timeout = args.millis_after(index, 13)?;
         } else if word.starts_with(b"max_conns=") {
             server.max_conns = args.small(index, 10)?;
+        } else if word.starts_with(b"slow_start=") {
+            server.slow_start = args.millis_after(index, 11)?;
         } else if word == b"backup" {
             server.backup = true;
         } else if word == b"down" {
@@ -210,12 +232,12 @@ fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done 
 fn unknown_parameter(args: &Arguments<'_>, index: usize) -> Diagnostic {
     let word = String::from_utf8_lossy(args.bytes(index));
     let name = word.split('=').next().unwrap_or_default();
-    if ["service", "slow_start"].contains(&name) {
+    if name == "service" {
         return args.error(index, format!("\"{name}\" of \"server\" is {NOT_YET}"));
     }
     args.invalid(
         index,
-        "weight=, max_fails=, fail_timeout=, max_conns=, route=, resolve, drain, backup or down",
+        "weight=, max_fails=, fail_timeout=, max_conns=, slow_start=, route=, resolve, drain, backup or down",
     )
 }
 
@@ -277,23 +299,52 @@ fn hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
+/// The moments that HTTP knows, by their names.
+const OF_HTTP: &[(&str, Moment)] = &[("header", Moment::First), ("last_byte", Moment::Last)];
+/// Those that connections know.
+const OF_STREAM: &[(&str, Moment)] =
+    &[("connect", Moment::Connect), ("first_byte", Moment::First), ("last_byte", Moment::Last)];
+
 fn least_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
-    let whole = args.choice(0, &[("header", false), ("last_byte", true)])?;
+    by_time(upstream, args, OF_HTTP)
+}
+
+fn stream_least_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    by_time(upstream, args, OF_STREAM)
+}
+
+fn by_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, moments: &[(&str, Moment)]) -> Done {
+    let moment = args.choice(0, moments)?;
     if args.len() > 1 {
         args.choice(1, &[("inflight", ())])?;
     }
-    balance(upstream, args, Balance::LeastTime { whole })
+    balance(upstream, args, Balance::LeastTime(moment))
 }
 
 fn random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
-    let two = !args.is_empty();
-    if two {
-        args.choice(0, &[("two", ())])?;
+    by_chance(upstream, args, OF_HTTP)
+}
+
+fn stream_random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    by_chance(upstream, args, OF_STREAM)
+}
+
+fn by_chance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, moments: &[(&str, Moment)]) -> Done {
+    if args.is_empty() {
+        return balance(upstream, args, Balance::Random { two: None });
     }
-    if args.len() > 1 {
-        args.choice(1, &[("least_conn", ())])?;
+    args.choice(0, &[("two", ())])?;
+    let mut least = Least::Connections;
+    if args.len() > 1 && args.bytes(1) != b"least_conn" {
+        let word = String::from_utf8_lossy(args.bytes(1));
+        let moment = word.strip_prefix("least_time=");
+        let found = moments.iter().find(|(name, _)| Some(*name) == moment);
+        least = found.map(|(_, moment)| Least::Time(*moment)).ok_or_else(|| {
+            let names: Vec<_> = moments.iter().map(|(name, _)| format!("least_time={name}")).collect();
+            args.invalid(1, format!("least_conn, {}", names.join(" or ")))
+        })?;
     }
-    balance(upstream, args, Balance::Random { two })
+    balance(upstream, args, Balance::Random { two: Some(least) })
 }
 
 fn queue(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     diagnostic::Diagnostic,
-    model::{HttpConf, ServerConf, UpstreamConf},
+    model::{Balance, HttpConf, ServerConf, UpstreamConf},
     parsed::Node,
     registry::{Block, Contexts, Set},
     settings::Settings,
@@ -120,6 +120,21 @@ impl Builder<'_> {
             let message = format!("all servers inside upstream \"{name}\" are backups");
             self.findings.push(Diagnostic::error(node.span, message));
         }
+        self.check_slow_start(&upstream);
         Some(upstream)
+    }
+
+    /// As in NGINX Plus: what a key or chance decides knows no share that grows.
+    fn check_slow_start(&mut self, upstream: &UpstreamConf) {
+        let knows_shares = matches!(
+            upstream.balance,
+            Balance::RoundRobin | Balance::LeastConnections | Balance::LeastTime(_)
+        );
+        let slow = upstream.servers.iter().find(|server| server.slow_start > 0);
+        if let Some(server) = slow.filter(|_| !knows_shares) {
+            let message = "balancing method does not support parameter \"slow_start\"";
+            let help = "leave it out, or balance by turns, least_conn or least_time";
+            self.findings.push(Diagnostic::error(server.name.span, message).help(help));
+        }
     }
 }

@@ -1,6 +1,6 @@
 use myriad_conf::{
     Text,
-    model::{Balance, UpstreamAddress, UpstreamQueue},
+    model::{Balance, Least, UpstreamAddress, UpstreamQueue},
     settings::{Handler, NextUpstream},
     testing::{ENVIRONMENT, URL},
 };
@@ -125,5 +125,5 @@ fn upstreams_hold_servers_balance_and_keepalive() {
     assert_eq!(balances[2], Balance::Hash { consistent: true });
     let keys = http.upstreams.iter().map(|upstream| upstream.hash_key.as_ref().map(Text::bytes));
     assert_eq!(keys.collect::<Vec<_>>(), [None, None, Some(&b"$uri"[..]), None, None]);
-    assert_eq!(balances[3..], [Balance::IpHash, Balance::Random { two: true }]);
+    assert_eq!(balances[3..], [Balance::IpHash, Balance::Random { two: Some(Least::Connections) }]);
 }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use myriad_conf::model::Moment;
 
 use super::*;
 use crate::address::Address;
@@ -63,7 +64,7 @@ fn a_failed_peer_is_tried_by_one_request_when_its_time_is_up() {
     assert!(!state.is_failing(&config, 11_001));
     let active = state.chosen(&config, 11_001);
     assert!(state.is_failing(&config, 11_002), "others wait for what becomes of it");
-    state.succeeded();
+    state.succeeded(&config, 11_002);
     drop(active);
     assert!(!state.is_failing(&config, 11_003));
 }
@@ -72,7 +73,7 @@ fn a_failed_peer_is_tried_by_one_request_when_its_time_is_up() {
 fn a_late_success_does_not_forgive_a_failure() {
     let (config, state) = (peer(1), Arc::<PeerState>::default());
     state.failed(10_000);
-    state.succeeded();
+    state.succeeded(&config, 10_001);
     assert!(state.is_failing(&config, 10_001));
 }
 
@@ -113,11 +114,16 @@ fn one_request_tries_each_peer_once() {
 
 /// A group of one peer with an address, and of a server whose name is looked up.
 fn named(states: &PeerStates) -> Group {
-    let servers = vec![NamedServer {
-        host: "app".to_owned(),
+    named_all(states, &["app"])
+}
+
+fn named_all(states: &PeerStates, hosts: &[&str]) -> Group {
+    let server = |host: &&str| NamedServer {
+        host: (*host).to_owned(),
         port: 80,
-        peer: PeerConfig { name: "app:80".to_owned(), ..peer(9) },
-    }];
+        peer: PeerConfig { name: format!("{host}:80"), ..peer(9) },
+    };
+    let servers = hosts.iter().map(server).collect();
     let resolver = ResolverConfig { servers: Vec::new(), valid_ms: None, ipv4: true, ipv6: true };
     let names = Some(NamedServers { servers, resolver: Arc::new(resolver), timeout_ms: 1000 });
     let single = GroupConfig::single(Address::Tcp(([127, 0, 0, 1], 1).into()));
@@ -163,6 +169,22 @@ fn a_group_knows_at_once_what_a_name_stood_for_before_a_reload() {
     drop((before, after));
     states.prune();
     assert_eq!(named(&states).peers().len(), 1, "nobody used it any more");
+}
+
+#[test]
+fn what_a_group_of_before_a_reload_learns_is_not_taken_by_the_one_after_it() {
+    let states = PeerStates::new();
+    let before = named_all(&states, &["app", "other"]);
+    before.roster.set(0, &ips(&[2]));
+    let after = named_all(&states, &["app", "other"]);
+    after.roster.set(0, &ips(&[3]));
+    before.roster.set(0, &ips(&[4]));
+    after.roster.set(1, &ips(&[9]));
+    let addresses = |group: &Group| shown(group).into_iter().map(|(address, _)| address).collect::<Vec<_>>();
+    let expected = ["127.0.0.1:1", "127.0.0.3:80", "127.0.0.9:80"];
+    assert_eq!(addresses(&after), expected);
+    assert_eq!(addresses(&before), ["127.0.0.1:1", "127.0.0.4:80"]);
+    assert_eq!(addresses(&named_all(&states, &["app", "other"])), expected, "nor by the next");
 }
 
 #[test]
@@ -299,14 +321,14 @@ fn a_group_of_backups_only_is_used() {
 
 #[test]
 fn chance_follows_the_weights() {
-    let group = group(Balance::Random { two: false }, vec![PeerConfig { weight: 3, ..peer(1) }, peer(2)]);
+    let group = group(Balance::Random { two: None }, vec![PeerConfig { weight: 3, ..peer(1) }, peer(2)]);
     let first = picks(&group, 4000).into_iter().filter(|index| *index == 0).count();
     assert!((2700..3300).contains(&first), "{first}");
 }
 
 #[test]
 fn of_two_by_chance_the_less_busy_is_chosen() {
-    let group = group(Balance::Random { two: true }, vec![peer(1), peer(2)]);
+    let group = group(Balance::Random { two: Some(Least::Connections) }, vec![peer(1), peer(2)]);
     let mut tried = Tried::default();
     let busy = group.pick(&mut tried, &Affinity::None).peer().unwrap();
     for _ in 0..20 {
@@ -328,11 +350,11 @@ fn a_key_goes_on_along_the_ring_when_its_server_is_down() {
 
 #[test]
 fn the_fastest_gets_more_until_it_has_more_to_do() {
-    let group = group(Balance::LeastTime { whole: false }, vec![peer(1), peer(2)]);
+    let group = group(Balance::LeastTime(Moment::First), vec![peer(1), peer(2)]);
     assert_eq!(picks(&group, 2), [0, 1], "turns, while nothing is known");
-    group.states()[0].took(false, 105);
-    group.states()[1].took(false, 30);
-    group.states()[1].took(true, 900);
+    group.states()[0].took(Moment::First, 105);
+    group.states()[1].took(Moment::First, 30);
+    group.states()[1].took(Moment::Last, 900);
     assert_eq!(picks(&group, 5), [1; 5]);
     let mut held = Vec::new();
     for expected in [1, 1, 0] {
@@ -346,11 +368,58 @@ fn the_fastest_gets_more_until_it_has_more_to_do() {
 fn slowness_is_forgotten_by_and_by() {
     let (config, state) = (PeerConfig { fail_timeout_ms: 1000, ..peer(1) }, Arc::<PeerState>::default());
     drop(state.chosen(&config, 100_000));
-    state.took(false, 1000);
-    state.took(false, 0);
-    let slowness = |now| state.slowness(false, &config, now);
+    state.took(Moment::First, 1000);
+    state.took(Moment::First, 0);
+    let slowness = |now| state.slowness(Moment::First, &config, now);
     assert_eq!([slowness(100_000), slowness(102_000), slowness(104_000)], [960, 480, 240]);
-    assert_eq!([slowness(1_000_000), state.slowness(true, &config, 100_000)], [20, 20]);
-    state.took(true, 60_000);
-    assert_eq!(state.slowness(true, &config, 100_000), 5000);
+    assert_eq!([slowness(1_000_000), state.slowness(Moment::Last, &config, 100_000)], [20, 20]);
+    state.took(Moment::Last, 60_000);
+    assert_eq!(state.slowness(Moment::Last, &config, 100_000), 5000);
+}
+
+#[test]
+fn each_moment_has_an_average_of_its_own() {
+    let group = group(Balance::LeastTime(Moment::Connect), vec![peer(1), peer(2)]);
+    assert_eq!(picks(&group, 2), [0, 1]);
+    group.states()[0].took(Moment::Connect, 300);
+    group.states()[1].took(Moment::Last, 3000);
+    assert_eq!(picks(&group, 3), [1; 3]);
+}
+
+#[test]
+fn of_two_by_chance_the_faster_is_chosen() {
+    let two = Some(Least::Time(Moment::Last));
+    let group = group(Balance::Random { two }, vec![peer(1), peer(2)]);
+    for (state, ms) in group.states().iter().zip([800, 30]) {
+        drop(state.chosen(&peer(1), crate::clock::now()));
+        state.took(Moment::Last, ms);
+    }
+    assert!((0..20).all(|_| pick(&group) == Some(1)));
+}
+
+#[test]
+fn the_share_of_a_peer_that_recovers_grows() {
+    let config = PeerConfig { slow_start_ms: 10_000, fail_timeout_ms: 1000, ..peer(1) };
+    let state: Arc<PeerState> = Arc::default();
+    assert_eq!(state.share(&config, 10_000), 1000, "it never failed");
+    state.failed(10_000);
+    drop(state.chosen(&config, 12_000));
+    state.succeeded(&config, 12_001);
+    let shares = [12_001, 14_501, 17_001, 22_001].map(|now| state.share(&config, now));
+    assert_eq!(shares, [1, 250, 500, 1000]);
+}
+
+#[test]
+fn a_peer_that_starts_slowly_gets_few_requests() {
+    for balance in [Balance::RoundRobin, Balance::LeastConnections] {
+        let slow = PeerConfig { slow_start_ms: 3_600_000, fail_timeout_ms: 0, ..peer(1) };
+        let group = group(balance, vec![slow.clone(), peer(2)]);
+        let state = &group.states()[0];
+        state.failed(1);
+        drop(state.chosen(&slow, 2));
+        state.succeeded(&slow, crate::clock::now());
+        let held: Vec<_> =
+            (0..50).map(|_| group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap()).collect();
+        assert!(held.iter().filter(|pick| pick.chosen.index == 0).count() <= 1, "{balance:?}");
+    }
 }

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use myriad_conf::model::Moment;
 use myriad_http::body::{Body, BodyError};
 
 use super::exchange::{Event, Exchange};
@@ -55,7 +56,7 @@ impl Body for StreamBody {
                 Some(Ok(piece))
             }
             Ok(Event::End(trailers)) => {
-                exchange.active.0.took(true, exchange.log.elapsed_ms());
+                exchange.active.0.took(Moment::Last, exchange.log.elapsed_ms());
                 if let Some(trailers) = trailers {
                     this.trailers.replace(trailers);
                 }

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::rc::Rc;
 
+use myriad_conf::model::Moment;
 use myriad_http::h1::{ResponseFraming, response_framing};
 use myriad_http::{Method, ResponseHead};
 
@@ -141,7 +142,7 @@ fn respond(exchange: Exchange, mut head: ResponseHead, method: Method, peer: &Ad
         }
     });
     exchange.log.head(head.status);
-    exchange.active.0.took(false, exchange.log.elapsed_ms());
+    exchange.active.0.took(Moment::First, exchange.log.elapsed_ms());
     let left = match response_framing(&head, method) {
         Ok(ResponseFraming::None) => Some(0),
         Ok(ResponseFraming::Length(length)) => Some(length),
