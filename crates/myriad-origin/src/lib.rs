@@ -8,6 +8,7 @@ pub mod early_hints;
 mod fastcgi;
 pub mod fetch;
 pub mod group;
+mod grpc;
 mod http;
 pub mod make;
 mod memcached;

@@ -13,6 +13,7 @@ use myriad_exchange::exchange::variables::Row;
 static PROTOCOLS: &[&CompiledProtocol] = &[
     &crate::fastcgi::PROTOCOL,
     &crate::http::PROTOCOL,
+    &crate::grpc::PROTOCOL,
     &crate::scgi::PROTOCOL,
     &crate::uwsgi::PROTOCOL,
     &crate::memcached::PROTOCOL,

@@ -1,5 +1,6 @@
 //! What an origin has answered goes to the visitor.
 
+use bytes::Bytes;
 use myriad_http::body::BoxBody;
 use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_log::Level;
@@ -54,7 +55,11 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginRe
             let ahead = is_read_ahead(origin, &head);
             // What follows may read it: `*_limit_rate` may hold `$upstream_http_*`.
             exchange.request.origin_mut().head = Some(head);
-            answer.body = if bodiless {
+            // Clients of gRPC know an error without messages by a head that ends its stream.
+            let is_all = origin.protocol.is_unbuffered() && length.is_none() && !may_trail;
+            answer.body = if is_all && !bodiless {
+                ResponseBody::Full(Bytes::new())
+            } else if bodiless {
                 ResponseBody::Stream(body, None)
             } else {
                 buffered(exchange, origin, (ahead, is_stored), body, length)
@@ -89,6 +94,7 @@ fn keep_challenge(exchange: &mut Exchange, head: &ResponseHead) {
 fn is_read_ahead(origin: &OriginPlace, head: &ResponseHead) -> bool {
     let said = head.fields.known(Known::XAccelBuffering).filter(|_| !origin.answer.ignore_accel.buffering);
     match said {
+        _ if origin.protocol.is_unbuffered() => false,
         Some(value) if value.eq_ignore_ascii_case(b"no") => false,
         Some(value) if value.eq_ignore_ascii_case(b"yes") => true,
         _ => origin.ahead.on,

@@ -383,6 +383,32 @@ const SUITE: &[(&str, &str, &str)] = &[
         "`non-empty get stale`, `empty get stale`",
         "a gzip made anew for each visitor, in chunks, of an empty page too: what is kept compressed goes out with its length",
     ),
+    ("proxy_h2_cache.t", "`non-empty get stale`, `empty get stale`", "the same of an origin of HTTP/2"),
+    (
+        "proxy_h2.t, proxy_h2_body.t, proxy_h2_headers.t and others with origins that answer one request",
+        "those whose origin leaves a connection open and reads no more of it",
+        "a new connection for each request where no `upstream` says `keepalive 0`: idle ones are kept, as over HTTP/1",
+    ),
+    (
+        "proxy_h2_body_discard.t",
+        "`rst no error many`, `rst error`",
+        "an error where `RST_STREAM` comes behind a whole answer, which is passed on",
+    ),
+    (
+        "proxy_h2_headers.t, grpc.t",
+        "`huffman`, `dynamic table size 1`; all with an empty value in the Huffman code",
+        "that a padding of eight bits is taken, which RFC 7541 section 5.2 forbids; a table of 0 bytes",
+    ),
+    (
+        "grpc.t",
+        "`keepalive 4 - GOAWAY aborted request`; all with frames of clients above 16384 bytes",
+        "502 for a request that an origin has left unprocessed, which is sent once more; larger frames than are announced",
+    ),
+    (
+        "grpc_request_buffering.t",
+        "`preserve_output - first body bytes`, `preserve_output - last body bytes`",
+        "larger frames of clients than are announced",
+    ),
     (
         "proxy_cache_convert_head.t",
         "`head cached`, `get after head`",

@@ -52,17 +52,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
     ("degradation", NO_MODULE, "degradation degrade"),
     (
-        "grpc",
-        NO_MODULE,
-        "grpc_pass grpc_bind grpc_socket_keepalive grpc_socket_rcvbuf grpc_socket_sndbuf grpc_connect_timeout \
-         grpc_send_timeout grpc_intercept_errors grpc_buffer_size grpc_read_timeout grpc_next_upstream \
-         grpc_next_upstream_tries grpc_next_upstream_timeout grpc_set_header grpc_pass_header \
-         grpc_hide_header grpc_ignore_headers grpc_ssl_session_reuse grpc_ssl_protocols grpc_ssl_ciphers \
-         grpc_ssl_name grpc_ssl_server_name grpc_ssl_verify grpc_ssl_verify_depth \
-         grpc_ssl_trusted_certificate grpc_ssl_crl grpc_ssl_certificate grpc_ssl_certificate_key \
-         grpc_ssl_certificate_cache grpc_ssl_password_file grpc_ssl_conf_command",
-    ),
-    (
         "image",
         NO_IMAGES,
         "image_filter image_filter_jpeg_quality image_filter_webp_quality image_filter_sharpen \

@@ -63,7 +63,8 @@ impl OriginPlace {
 
     /// Whether a request's body goes to the origin as it comes.
     pub fn streams(&self, body: &myriad_net::RequestBody) -> bool {
-        !self.request.buffering && self.request.pass_body && self.protocol.takes_stream(body)
+        let is_unbuffered = !self.request.buffering || self.protocol.is_unbuffered();
+        is_unbuffered && self.request.pass_body && self.protocol.takes_stream(body)
     }
 }
 

@@ -89,6 +89,11 @@ pub trait OriginProtocol: Any + Send + Sync {
         false
     }
 
+    /// Whether bodies always pass as they come, both ways, whatever `*_buffering` says.
+    fn is_unbuffered(&self) -> bool {
+        false
+    }
+
     /// Whether a request's body may be sent as it comes.
     fn takes_stream(&self, _: &RequestBody) -> bool {
         true

@@ -45,19 +45,13 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
     let origin = settings.origin(HTTP);
     let own: &HttpSettings = origin.own();
     let mut place = HttpPlace {
-        url: pass_url(compile, url),
-        tls: None,
-        resolver: None,
-        prefix: prefix.bytes().into(),
         http_1_1: own.version != HttpVersion::Http10,
         http_2: own.version == HttpVersion::Http2,
-        fields: SentFields::default(),
         passes_trailers: own.pass_trailers,
         method: own.method.as_ref().map(|method| compile.apart_template(method)),
         body: own.body.as_ref().map(|body| compile.apart_template(body)),
-        redirects: Vec::new(),
-        plain_redirects: false,
         cookies: compile_rewriting::cookies(compile, own),
+        ..HttpPlace::new(pass_url(compile, url), prefix.bytes())
     };
     if place.url.as_ref().is_none_or(PassUrl::is_secure) {
         place.tls = compile.tls(&origin.tls, url.span).map(Box::new);
@@ -75,7 +69,7 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
 }
 
 /// The fields of requests, as `proxy_set_header` writes them.
-fn sent_fields(
+pub(crate) fn sent_fields(
     compile: &mut dyn OriginCompiler,
     settings: &Settings,
     request: &OriginRequestSettings,
@@ -130,7 +124,7 @@ fn pass_url(compile: &mut dyn OriginCompiler, url: &Text) -> Option<PassUrl> {
 }
 
 /// Who answers to a URL: the `upstream` of that name, else the host itself.
-fn who(compile: &mut dyn OriginCompiler, url: &Text, place: &HttpPlace) -> Target {
+pub(crate) fn who(compile: &mut dyn OriginCompiler, url: &Text, place: &HttpPlace) -> Target {
     let Some(parsed) = &place.url else {
         // The key of a stored page names who was asked, so what the name is made of are rules.
         return Target::Variable(compile.rule_template(url));

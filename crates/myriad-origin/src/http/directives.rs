@@ -17,15 +17,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         pass_with_methods("The HTTP server that makes the content.")
             .differs("blanks and control bytes that a variable holds are sent escaped"),
     ),
-    FamilyRow::new(
-        row("set_header", TWO, Set::Origin(set_header), "A field for the origin.")
-            .repeats()
-            .computed("`Host $proxy_host`, `Connection \"\"`")
-            .differs(
-                "Content-Length and Transfer-Encoding follow from the body that is sent; line ends in values become \
-                 blanks; fields that the client's Connection names are not passed on",
-            ),
-    ),
+    set_header_row("`Host $proxy_host`, `Connection \"\"`"),
     FamilyRow::new(row(
         "set_body",
         ONE,
@@ -77,6 +69,15 @@ pub(super) static ROWS: &[FamilyRow] = &[
             .default("off"),
     ),
 ];
+
+/// The row of `*_set_header`, with what is sent where none is written.
+pub(crate) const fn set_header_row(unless: &'static str) -> FamilyRow {
+    let row = row("set_header", TWO, Set::Origin(set_header), "A field for the origin.");
+    FamilyRow::new(row.repeats().computed(unless).differs(
+        "Content-Length and Transfer-Encoding follow from the body that is sent; line ends in values become blanks; fields \
+         that the client's Connection names are not passed on",
+    ))
+}
 
 /// Those that tune nginx's own machinery.
 pub(super) static TUNING: &[FamilyRow] = &[hash("headers_hash_max_size"), hash("headers_hash_bucket_size")];

@@ -15,7 +15,10 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod uri;
-mod url;
+pub(crate) mod url;
 mod variables;
 
-pub(super) use compile::PROTOCOL;
+pub(super) use compile::{PROTOCOL, sent_fields, who};
+pub(super) use directives::set_header_row;
+pub(super) use pass_url::PassUrl;
+pub(super) use place::HttpPlace;

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// An `http://` or `https://` URL: who is asked, and what takes the place of the location's prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PassUrl {
+pub(crate) struct PassUrl {
     /// The host as written, `[…]` around IPv6; the path of a `unix:` socket.
     host: String,
     /// The port as written.
@@ -18,7 +18,7 @@ pub(super) struct PassUrl {
 
 /// Why a text is no such URL, in nginx's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PassUrlError {
+pub(crate) enum PassUrlError {
     /// It begins with something else than `http://` or `https://`.
     Prefix,
     /// Nothing stands where the host should.
@@ -39,7 +39,7 @@ impl fmt::Display for PassUrlError {
 
 impl PassUrl {
     /// Reads `http://HOST[:PORT][URI]` or `http://unix:PATH[:URI]`, `https` alike.
-    pub(super) fn parse(text: &[u8]) -> Result<Self, PassUrlError> {
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, PassUrlError> {
         let prefixed = |prefix: &str| {
             let begin =
                 text.get(..prefix.len()).filter(|begin| begin.eq_ignore_ascii_case(prefix.as_bytes()));
@@ -66,6 +66,18 @@ impl PassUrl {
         Ok(Self { host: host.to_owned(), port, unix: false, secure, uri: rooted(uri) })
     }
 
+    /// Reads `[grpc://]HOST[:PORT]` or `[grpc://]unix:PATH`, `grpcs` alike: the same with schemes of its own.
+    pub(crate) fn of_grpc(text: &[u8]) -> Result<Self, PassUrlError> {
+        let at = text.windows(3).position(|part| part == b"://");
+        let (scheme, rest) = match at {
+            Some(at) if text[..at].eq_ignore_ascii_case(b"grpc") => (&b"http://"[..], &text[at + 3..]),
+            Some(at) if text[..at].eq_ignore_ascii_case(b"grpcs") => (&b"https://"[..], &text[at + 3..]),
+            Some(_) => return Err(PassUrlError::Prefix),
+            None => (&b"http://"[..], text),
+        };
+        Self::parse(&[scheme, rest].concat())
+    }
+
     fn unix(rest: &[u8], secure: bool) -> Result<Self, PassUrlError> {
         let end = rest.iter().position(|byte| *byte == b':');
         let (path, uri) = end.map_or((rest, &b""[..]), |at| (&rest[..at], &rest[at + 1..]));
@@ -78,7 +90,7 @@ impl PassUrl {
     }
 
     /// Whether the origin is spoken to by TLS.
-    pub(super) fn is_secure(&self) -> bool {
+    pub(crate) fn is_secure(&self) -> bool {
         self.secure
     }
 
@@ -203,5 +215,16 @@ mod tests {
         ] {
             assert_eq!(PassUrl::parse(text.as_bytes()).unwrap_err(), error, "{text}");
         }
+    }
+
+    #[test]
+    fn servers_of_grpc_are_read_with_their_schemes_and_without() {
+        let of = |text: &str| PassUrl::of_grpc(text.as_bytes()).map(|url| (url.address(), url.is_secure()));
+        assert_eq!(of("a.example:50051"), Ok(("a.example:50051".to_owned(), false)));
+        assert_eq!(of("grpc://a.example:50051"), Ok(("a.example:50051".to_owned(), false)));
+        assert_eq!(of("GRPCS://a.example"), Ok(("a.example:443".to_owned(), true)));
+        assert_eq!(of("grpc://unix:/a.sock"), Ok(("unix:/a.sock".to_owned(), false)));
+        assert_eq!(of("http://a.example"), Err(PassUrlError::Prefix));
+        assert_eq!(of(""), Err(PassUrlError::NoHost));
     }
 }

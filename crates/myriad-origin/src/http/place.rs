@@ -39,6 +39,27 @@ pub(crate) struct HttpPlace {
     pub cookies: Option<Box<CookieRewrites>>,
 }
 
+impl HttpPlace {
+    /// A place of that URL and prefix that says nothing else, and asks by HTTP/1.0.
+    pub(crate) fn new(url: Option<PassUrl>, prefix: &[u8]) -> Self {
+        Self {
+            url,
+            tls: None,
+            resolver: None,
+            prefix: prefix.into(),
+            http_1_1: false,
+            http_2: false,
+            fields: SentFields::default(),
+            passes_trailers: false,
+            method: None,
+            body: None,
+            redirects: Vec::new(),
+            plain_redirects: true,
+            cookies: None,
+        }
+    }
+}
+
 /// The fields that an origin is sent.
 #[derive(Default)]
 pub(crate) struct SentFields {
@@ -48,6 +69,8 @@ pub(crate) struct SentFields {
     pub written: Vec<Param>,
     /// Whether `proxy_set_header Content-Length ""` leaves the length of no body unsaid.
     pub no_length: bool,
+    /// Whether the origin is asked for trailers where the client is told them (`TE: trailers`).
+    pub asks_trailers: bool,
     /// Client's fields that are not passed on.
     pub replaced: ReplacedFields,
     /// `proxy_set_header Upgrade`.

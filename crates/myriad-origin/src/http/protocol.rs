@@ -47,7 +47,7 @@ impl OriginProtocol for HttpPlace {
     }
 
     fn prepare(&self, exchange: &mut Exchange, target: &Template) -> Option<Step> {
-        url::prepare(exchange, target)
+        url::prepare(exchange, target, PassUrl::parse)
     }
 
     fn who(&self, exchange: &mut Exchange, _: &Template) -> Result<Who, u16> {

@@ -36,6 +36,9 @@ pub(crate) fn make(
     let fields = exchange.request.received.head.fields();
     let can_take = fields.has(Known::Upgrade) && exchange.request.received.head.version() == Version::Http11;
     let upgrade = if options.upgrade && can_take { asked } else { Bytes::new() };
+    if http.fields.asks_trailers && wants_trailers(&exchange.request) {
+        head.extend_from_slice(b"TE: trailers\r\n");
+    }
     let payload = own_body(exchange, http, payload)?;
     write_framing(exchange, http, &payload, &mut head);
     if rules.pass_fields {
@@ -163,6 +166,13 @@ fn write_upgrade(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) 
         }
     }
     Ok(Bytes::from(allowed))
+}
+
+/// Whether the client takes fields behind a body (RFC 9110 section 10.1.4).
+fn wants_trailers(request: &Request) -> bool {
+    let lists = request.received.head.fields().known_all(Known::Te);
+    let mut codings = lists.flat_map(|list| list.split(|byte| *byte == b','));
+    codings.any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"))
 }
 
 /// `proxy_set_body` in the place of the client's.

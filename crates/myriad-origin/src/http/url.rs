@@ -3,7 +3,7 @@
 use myriad_log::Level;
 use myriad_script::Template;
 
-use super::pass_url::PassUrl;
+use super::pass_url::{PassUrl, PassUrlError};
 use super::place::HttpPlace;
 use super::uri::prepared;
 use crate::group::named_group;
@@ -11,15 +11,19 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::runtime::Who;
 
-/// Makes the URL; the step is the answer where there is none to be made.
-pub(super) fn prepare(exchange: &mut Exchange, template: &Template) -> Option<Step> {
+/// Makes the URL, which `parse` reads; the step is the answer where there is none to be made.
+pub(crate) fn prepare(
+    exchange: &mut Exchange,
+    template: &Template,
+    parse: fn(&[u8]) -> Result<PassUrl, PassUrlError>,
+) -> Option<Step> {
     let Exchange { request, frame } = exchange;
     let mut text = Vec::new();
     if let Err(error) = template.eval(request, frame, &mut text) {
         request.log(Level::Error, format_args!("{error}"));
         return Some(Step::Error(500));
     }
-    match PassUrl::parse(&text) {
+    match parse(&text) {
         Ok(url) => {
             request.origin_mut().prepared = Some(Box::new(url));
             None
@@ -33,7 +37,7 @@ pub(super) fn prepare(exchange: &mut Exchange, template: &Template) -> Option<St
 }
 
 /// The `upstream` block that the URL names, else its address, else a name that has to be looked up.
-pub(super) fn who(exchange: &Exchange, http: &HttpPlace) -> Result<Who, u16> {
+pub(crate) fn who(exchange: &Exchange, http: &HttpPlace) -> Result<Who, u16> {
     let Some(url) = prepared(&exchange.request) else {
         return Err(500);
     };

@@ -1,0 +1,50 @@
+//! What `grpc_*` are compiled to.
+
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Text};
+use myriad_http::Known;
+
+use super::language::{GRPC, LANGUAGE};
+use super::place::GrpcPlace;
+use crate::OriginCompiler;
+use crate::compiled::{CompiledProtocol, Spoken};
+use crate::http::{HttpPlace, PassUrl, sent_fields, who};
+use crate::tls;
+
+pub(crate) static PROTOCOL: CompiledProtocol =
+    CompiledProtocol { language: LANGUAGE, variables: &[], compile };
+
+fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, prefix: &Text) -> Spoken {
+    let origin = settings.origin(GRPC);
+    let url = server(compile, target);
+    let mut place = HttpPlace::new(url, prefix.bytes());
+    if place.url.as_ref().is_none_or(PassUrl::is_secure) {
+        place.tls = compile.tls(&origin.tls, target.span).map(Box::new);
+    }
+    if let Some(tls) = &mut place.tls {
+        tls::offer_http2(tls);
+    }
+    if place.url.is_none() {
+        place.resolver = compile.name_resolver(settings);
+    }
+    (place.http_1_1, place.http_2, place.passes_trailers) = (true, true, true);
+    place.fields = sent_fields(compile, settings, &origin.request);
+    let says_te = |name: &Text| Known::from_bytes(name.bytes()) == Some(Known::Te);
+    place.fields.asks_trailers = !origin.request.parameters.iter().any(|field| says_te(&field.name));
+    (who(compile, target, &place), Box::new(GrpcPlace(place)))
+}
+
+/// The server, where it is the same for every request.
+fn server(compile: &mut dyn OriginCompiler, target: &Text) -> Option<PassUrl> {
+    if target.has_variables() {
+        return None;
+    }
+    let error = match PassUrl::of_grpc(target.bytes()) {
+        Ok(url) if url.uri.is_empty() => return Some(url),
+        Ok(_) => format!("\"{}\" has a path, which no server of gRPC has", target.lossy()),
+        Err(error) => format!("{error} in \"grpc_pass\""),
+    };
+    let help = "write HOST:PORT, grpc://HOST:PORT, grpcs://HOST:PORT or the name of an upstream block";
+    compile.report(Diagnostic::error(target.span, error).help(help));
+    None
+}

@@ -1,0 +1,29 @@
+//! What a configuration says of gRPC: `grpc_*`.
+
+use myriad_conf::registry::{Family, FamilyRow, ProtocolLanguage, pass_with_methods};
+use myriad_conf::settings::{DefaultKey, Protocol, ProtocolFacts, Scheme};
+
+use crate::http::set_header_row;
+
+pub(super) const GRPC: Protocol = Protocol::new(&ProtocolFacts {
+    prefix: "grpc_",
+    schemes: &[
+        Scheme { text: "grpc://", port: None, secure: false },
+        Scheme { text: "grpcs://", port: None, secure: true },
+    ],
+    is_url: false,
+    has_environment: false,
+    key: DefaultKey::FULL,
+});
+
+pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(GRPC, FAMILIES);
+
+static FAMILIES: &[Family] = &[Family::of_origins("origin", ROWS)];
+
+static ROWS: &[FamilyRow] = &[
+    FamilyRow::new(
+        pass_with_methods("The gRPC server that makes the content.")
+            .differs("a connection carries as many requests of a worker at once as the server takes"),
+    ),
+    set_header_row("`Content-Length $content_length`; `TE: trailers`, if the client said it"),
+];

@@ -1,0 +1,61 @@
+//! How a gRPC origin is asked.
+
+use myriad_exchange::exchange::{Exchange, Purpose, Request, Step};
+use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
+use myriad_http::Known;
+use myriad_script::Template;
+use myriad_upstream::RequestPayload;
+
+use crate::http::{HttpPlace, PassUrl, url};
+
+/// `grpc_*` of a place, beyond what all protocols share: an HTTP origin, with what differs here.
+pub(super) struct GrpcPlace(pub HttpPlace);
+
+impl OriginProtocol for GrpcPlace {
+    fn make(
+        &self,
+        exchange: &mut Exchange,
+        rules: RequestRules,
+        purpose: Purpose<'_>,
+        payload: RequestPayload,
+    ) -> Result<ProtocolRequest, MakeError> {
+        self.0.make(exchange, rules, purpose, payload)
+    }
+
+    fn show(&self, request: &Request, peer: &str) -> String {
+        // `http` and `https` are its schemes there.
+        self.0.show(request, peer).replacen("http", "grpc", 1)
+    }
+
+    fn prepare(&self, exchange: &mut Exchange, target: &Template) -> Option<Step> {
+        url::prepare(exchange, target, PassUrl::of_grpc)
+    }
+
+    fn who(&self, exchange: &mut Exchange, _: &Template) -> Result<Who, u16> {
+        url::who(exchange, &self.0)
+    }
+
+    fn is_prepared(&self) -> bool {
+        self.0.is_prepared()
+    }
+
+    fn is_unbuffered(&self) -> bool {
+        true
+    }
+
+    fn replaces(&self, field: Known) -> bool {
+        self.0.replaces(field)
+    }
+
+    fn hides_nominated(&self, request: &Request) -> bool {
+        self.0.hides_nominated(request)
+    }
+
+    fn has_interim(&self) -> bool {
+        true
+    }
+
+    fn passes_trailers(&self) -> bool {
+        true
+    }
+}
