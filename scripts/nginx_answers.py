@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""What two servers answer by one configuration: each is started in namespaces of its own, asked the same, and its answers are compared.
+
+    nginx_answers.py BINARY PREFIX CONF PLAN [MODULE]...    (started by `answers_of`, within new network, mount and process namespaces)
+
+Nothing leaves the machine: a new network namespace has the loopback alone. Where the configuration passes requests to an address, one
+listens there who tells in its answer what it was told: a request's line and fields, or the parameters of FastCGI. Folders of sites are
+new and empty but for a few files. A field counts as different whatever the reason is: a person reads what is found.
+"""
+
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+from nginx_text import Broken, directives
+
+# Bounds of one configuration: ports, names and requests; seconds of a request, of the start, and of all.
+PORTS, NAMES, MOST, PATIENCE, START, LONGEST = 3, 4, 48, 3, 4, 60
+# Folders of the machine in which sites' roots may be made.
+SITES = ("/var/www", "/srv", "/home", "/opt", "/usr/share/nginx", "/usr/share/webapps", "/usr/local/www", "/data", "/app", "/www")
+FILES = {
+    "index.html": "<html>front</html>\n", "index.php": "<?php\n", "style.css": "body { color: red }\n", "image.png": "\x89PNG", "app.js": "var a;\n",
+    "robots.txt": "User-agent: *\n", "folder/index.html": "<html>folder</html>\n", "folder/empty/.keep": "", ".env": "secret\n",
+    "wp-login.php": "<?php\n", "wp-content/uploads/a.php": "<?php\n", "wp-content/uploads/a.jpg": "jpeg", "feed.xml": "<a/>\n",
+}
+TARGETS = ("/", "/index.php?a=1&b=%20c", "/style.css", "/image.png", "/folder", "/folder/", "/none", "/none.php", "/none.png", "//folder/./index.html",
+           "/.env", "/.git/config", "/wp-login.php", "/wp-content/uploads/a.php", "/wp-content/uploads/a.jpg", "/robots.txt", "/favicon.ico",
+           "/a%2fb/%2e%2e/c", "/index.php/path/info", "/feed.xml", "/wp-json/", "/?s=x", "/folder/empty/")
+# Fields that differ from server to server, or from moment to moment; ports of connections that are made anew.
+IGNORED = {"date", "server", "connection", "keep-alive", "transfer-encoding", "alt-svc"}
+VOLATILE = re.compile(r"\b(REMOTE_PORT|REQUEST_ID|HTTP_X_REQUEST_ID|CONNECTION|HTTP_X_REAL_PORT)=\S+|\b[0-9a-f]{32}\b|"
+                      r"127\.0\.0\.1:\d{4,5}|\b1[67]\d{8}(\.\d+)?\b|nginx/[\d.]+|Myriad/[\d.]+")
+
+
+def plan_of(texts):
+    """What to ask, and who is asked behind: names, targets, roots, addresses of origins, of every text of a configuration."""
+    names, targets, roots, origins = ["localhost"], list(TARGETS), [], set()
+    for text in texts:
+        try:
+            lines = list(directives(text))
+        except Broken:
+            continue
+        for one in lines:
+            words = [word.text for word in one.words]
+            if one.name == "server_name":
+                names += [word for word in words[1:] if re.fullmatch(r"[a-z0-9.-]+\.[a-z]+", word)]
+            elif one.name == "location" and len(words) > 1 and (words[-1].startswith("/") and not set(words[1:-1]) & {"~", "~*"}):
+                targets += [words[-1], words[-1].rstrip("/") + "/x"]
+            elif one.name in ("root", "alias") and len(words) == 2 and "$" not in words[1]:
+                roots.append(words[1])
+            elif one.name.endswith("_pass") or one.name == "server" and "upstream" in one.inside:
+                found = re.match(r"(?:\w+://)?(unix:[^:;]+|(?:\d+\.){3}\d+(?::\d+)?|localhost(?::\d+)?)", words[1] if len(words) > 1 else "")
+                if found:
+                    port = ":443" if words[1].startswith("https") else ":80"
+                    origins.add(found[1] if ":" in found[1] else found[1] + port)
+    return {"names": list(dict.fromkeys(names))[: NAMES], "targets": list(dict.fromkeys(targets)), "roots": roots, "origins": sorted(origins)}
+
+
+def answers_of(binary, prefix, conf, plan, modules=()):
+    """Answers by request; a text where the server did not start."""
+    command = ["unshare", "-n", "-p", "-m", "-f", "--kill-child", "--mount-proc", sys.executable, __file__, binary, prefix, conf, json.dumps(plan), *modules]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST, check=False)
+        return json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return "not done in time"
+    except ValueError:
+        return done.stderr.decode("utf-8", "replace")[-300:] or "nothing said"
+
+
+def differences(one, other):
+    """What differs between two servers' answers: request, what it is about, and both values."""
+    for request in one:
+        if request not in other:
+            continue
+        (status, fields, body), (status2, fields2, body2) = one[request], other[request]
+        if status != status2:
+            yield request, "status", status, status2
+            continue
+        for name in sorted({*fields, *fields2} - IGNORED):
+            if name == "allow" and status == 405 and name not in fields:
+                continue  # RFC 9110 section 15.5.6 wants it; nginx does not send it.
+            if name == "content-length" and (status >= 300 or name not in fields or name not in fields2):
+                continue
+            if fields.get(name) != fields2.get(name):
+                yield request, name, fields.get(name), fields2.get(name)
+        if status < 300 and body != body2:
+            for line in sorted(set(body.split("\n")) ^ set(body2.split("\n")))[:2]:
+                yield request, "body", line if line in body.split("\n") else None, line if line in body2.split("\n") else None
+
+
+def report(results):
+    """Counts, then the differences in groups, the most frequent first, in Markdown."""
+    asked = [one for one in results if "differs" in one]
+    requests, equal = sum(one["asked"] for one in asked), sum(not one["differs"] for one in asked)
+    silent = [one for one in results if "silent" in one]
+    yield f"\n## Answers\n\n{len(asked)} configurations were asked {requests} times; {equal} answer alike; {len(silent)} could not be asked."
+    groups = collections.defaultdict(lambda: [set(), 0, None])
+    for one in asked:
+        for request, name, ours, theirs in one["differs"]:
+            shown = re.sub(r"\d+", "N", f"{name}: {ours} -> {theirs}") if name != "status" else f"{name}: {ours} -> {theirs}"
+            row = groups[shown[:200]]
+            row[0].add((one["source"], one["configuration"]))
+            row[1] += 1
+            row[2] = row[2] or f"{one['source']}: {one['configuration']}: {request}"
+    yield "\n| configurations | requests | nginx -> Myriad | for example |\n|--:|--:|---|---|"
+    for shown, (ones, count, example) in sorted(groups.items(), key=lambda item: (-len(item[1][0]), item[0])):
+        yield f"| {len(ones)} | {count} | {shown.replace('|', chr(92) + '|')} | {example.replace('|', chr(92) + '|')} |"
+
+
+# What follows runs within the namespaces.
+
+def prepare(plan):
+    """The loopback, the folders of sites and their files."""
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    for folder in SITES:
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
+    for root in dict.fromkeys(plan["roots"]):
+        if root.startswith(tuple(f"{site}/" for site in SITES)):
+            for name, text in FILES.items():
+                path = pathlib.Path(root, name)
+                try:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(text, "latin-1")
+                    os.utime(path, (1_600_000_000, 1_600_000_000))
+                except OSError:
+                    pass
+
+
+def origin(address):
+    """One who answers with what it was told, as HTTP or FastCGI."""
+    try:
+        if address.startswith("unix:"):
+            os.makedirs(os.path.dirname(address[5:]) or "/", exist_ok=True)
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(address[5:])
+            os.chmod(address[5:], 0o777)
+            listener.listen(64)
+        else:
+            host, _, port = address.rpartition(":")
+            listener = socket.create_server((host, int(port)))
+    except OSError:
+        return
+    threading.Thread(target=accept, args=(listener,), daemon=True).start()
+
+
+def accept(listener):
+    while True:
+        threading.Thread(target=tell, args=(listener.accept()[0],), daemon=True).start()
+
+
+def tell(connection):
+    connection.settimeout(PATIENCE)
+    file = connection.makefile("rb")
+    try:
+        first = file.peek(1)[:1]
+        if first == b"\1":
+            body = "\n".join(sorted(f"{name}={value}" for name, value in parameters(file)))
+            out = b"Content-Type: text/plain\r\n\r\n" + body.encode("latin-1")[:30000]
+            connection.sendall(struct.pack(">BBHHBB", 1, 6, 1, len(out), 0, 0) + out + struct.pack(">BBHHBBIB3x", 1, 3, 1, 8, 0, 0, 0, 0))
+        elif first.isalpha():
+            lines = [file.readline().decode("latin-1").strip()]
+            while line := file.readline().decode("latin-1").strip():
+                lines.append(line)
+            lines[0] = lines[0].rpartition(" ")[0]
+            body = "\n".join([lines[0], *sorted(line for line in lines[1:] if not line.lower().startswith("connection:"))]).encode("latin-1")
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    except (OSError, struct.error):
+        pass
+    connection.close()
+
+
+def parameters(file):
+    """The parameters of a FastCGI request, read to the end of its body."""
+    block, over = b"", False
+    while not over:
+        _, kind, _, length, padding, _ = struct.unpack(">BBHHBB", file.read(8))
+        content = file.read(length)
+        file.read(padding)
+        block += content if kind == 4 else b""
+        over = kind == 5 and not length
+    at = 0
+    while at < len(block):
+        lengths = []
+        for _ in range(2):
+            long = block[at] >= 128
+            lengths.append(struct.unpack(">I", block[at : at + 4])[0] & 0x7FFFFFFF if long else block[at])
+            at += 4 if long else 1
+        name, value = block[at : at + lengths[0]], block[at + lengths[0] : at + sum(lengths)]
+        at += sum(lengths)
+        yield name.decode("latin-1"), value.decode("latin-1")
+
+
+def listening():
+    """Ports of TCP that somebody listens at on every address or the loopback, by their addresses."""
+    found = {}
+    for name, family in (("/proc/net/tcp", 4), ("/proc/net/tcp6", 6)):
+        for line in pathlib.Path(name).read_text().splitlines()[1:]:
+            local, state = line.split()[1], line.split()[3]
+            if state == "0A":
+                address, port = local.split(":")
+                host = socket.inet_ntop(socket.AF_INET, bytes.fromhex(address)[::-1]) if family == 4 else "::1"
+                found.setdefault(int(port, 16), "127.0.0.1" if host == "0.0.0.0" else host)
+    return found
+
+
+def ask(host, port, tls, name, method, target, fields=""):
+    """Status, fields and body of an answer."""
+    with socket.create_connection((host, port), PATIENCE) as plain:
+        connection = plain
+        if tls:
+            context = ssl._create_unverified_context()
+            context.minimum_version = ssl.TLSVersion.TLSv1_2
+            connection = context.wrap_socket(plain, server_hostname=name)
+        connection.settimeout(PATIENCE)
+        connection.sendall(f"{method} {target} HTTP/1.1\r\nHost: {name}\r\nUser-Agent: compare\r\nAccept: */*\r\n{fields}Connection: close\r\n\r\n".encode())
+        data = b""
+        try:
+            while piece := connection.recv(65536):
+                data += piece
+        except (OSError, ssl.SSLError):
+            pass
+    head, _, body = data.partition(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    fields = collections.defaultdict(list)
+    for line in lines[1:]:
+        key, _, value = line.partition(":")
+        fields[key.lower()].append(VOLATILE.sub("-", value.strip()))
+    if fields.get("transfer-encoding") == ["chunked"]:
+        whole = b""
+        while size := int(body.partition(b"\r\n")[0].split(b";")[0] or b"0", 16):
+            start = body.index(b"\r\n") + 2
+            whole, body = whole + body[start : start + size], body[start + size + 2 :]
+        body = whole
+    status = int(lines[0].split(" ")[1]) if lines[0].startswith("HTTP/") else 0
+    expires = fields.pop("expires", None)
+    shown = {key: ", ".join(values) for key, values in fields.items()}
+    if expires:
+        shown["expires"] = "a date" if "GMT" in expires[0] and "1970" not in expires[0] else expires[0]
+    return status, shown, VOLATILE.sub("-", body.decode("latin-1"))
+
+
+def requests_of(plan):
+    """Each request: name, method, target, further fields."""
+    for at, name in enumerate(plan["names"]):
+        for target in plan["targets"] if at < 2 else plan["targets"][:6]:
+            yield name, "GET", target, ""
+    name = plan["names"][-1]
+    yield name, "HEAD", "/", ""
+    yield name, "POST", "/index.php", "Content-Length: 0\r\n"
+    yield name, "DELETE", "/", ""
+    yield name, "GET", "/style.css", "Range: bytes=0-3\r\n"
+    yield name, "GET", "/style.css", "Accept-Encoding: gzip\r\n"
+    yield name, "GET", "/index.php", "Cookie: wordpress_logged_in_a=b\r\n"
+    yield "unknown.test", "GET", "/", ""
+
+
+def within(binary, prefix, conf, plan, *modules):
+    plan = json.loads(plan)
+    prepare(plan)
+    for address in plan["origins"]:
+        origin(address)
+    before = set(listening())
+    loads = "".join(f"load_module {module};" for module in modules)
+    subprocess.run([binary, "-e", "/dev/stderr", "-p", f"{prefix}/", "-c", conf, *(["-g", loads] if loads else [])], stdout=2, timeout=START * 4, check=False) \
+        if b"daemon" not in pathlib.Path(conf).read_bytes() else subprocess.Popen([binary, "-p", f"{prefix}/", "-c", conf], stdout=2)
+    until = time.monotonic() + START
+    while not (ports := {port: host for port, host in listening().items() if port not in before}) and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    ports = {port: host for port, host in listening().items() if port not in before}
+    todo, secured = [], {}
+    for port, host in sorted(ports.items())[:PORTS]:
+        for tls in (False, True):
+            try:
+                secured[port] = tls if ask(host, port, tls, plan["names"][-1], "GET", "/")[0] not in (0, *(() if tls else (400,))) else secured.get(port, False)
+            except (OSError, ValueError):
+                pass
+        todo += [(host, port, secured.get(port, False), *request) for request in requests_of(plan)][: MOST // min(len(ports), PORTS) + 8]
+    def asked(one):
+        try:
+            return ask(*one)
+        except (OSError, ValueError) as error:
+            return 0, {"error": type(error).__name__}, ""
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(asked, todo))
+    print(json.dumps({" ".join(map(str, one[1:])).replace("\r\n", " ").strip(): answer for one, answer in zip(todo, answers)}))
+
+
+if __name__ == "__main__":
+    within(*sys.argv[1:])
