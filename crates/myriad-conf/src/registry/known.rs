@@ -158,8 +158,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
         "echo_foreach_split echo_end echo_subrequest echo_subrequest_async echo_read_request_body \
          echo_request_body echo_abort_parent echo_before_body echo_after_body headers_more \
          vhost_traffic_status_limit_traffic vhost_traffic_status_limit_traffic_by_set_key \
-         vhost_traffic_status_measure_status_codes vhost_traffic_status_set_by_filter rds_json xss_get \
-         dav_ext_methods",
+         vhost_traffic_status_measure_status_codes vhost_traffic_status_set_by_filter rds_json xss_get",
     ),
 ];
 

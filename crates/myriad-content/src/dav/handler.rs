@@ -5,35 +5,99 @@ use myriad_exchange::exchange::{Exchange, MethodHandler, Request, Step};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_http::Method;
 
-use super::failure::Failure;
+use super::destination::destination;
+use super::ext::{self, Change, ExtSettings, LockZone, LockZones};
+use super::failure::{Done, Failure};
 use super::settings::DavSettings;
+use super::target::Target;
 use super::{copy, delete, mkcol, put};
 
-/// Takes the methods that `dav_methods` names, where it names one.
-pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
-    let rules = *settings.feature::<DavSettings>();
-    if !rules.methods.is_empty() {
-        features.keep::<Box<dyn MethodHandler>>(Box::new(rules));
-    }
+/// What a place takes.
+struct DavHandler {
+    rules: DavSettings,
+    ext: ExtSettings,
+    /// The zone of the locks, where there is one.
+    zone: Option<LockZone>,
 }
 
-impl MethodHandler for DavSettings {
+/// Takes the methods that `dav_methods` and `dav_ext_methods` name, where they name one.
+pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    let (rules, ext) = (*settings.feature::<DavSettings>(), settings.feature::<ExtSettings>().clone());
+    if rules.methods.is_empty() && ext.is_empty() {
+        return;
+    }
+    let zones = &compile.model().settings.feature::<LockZones>().0;
+    let zone = ext.zone.as_ref().and_then(|name| zones.iter().find(|zone| zone.name.bytes() == name.bytes()));
+    let zone = zone.cloned();
+    features.keep::<Box<dyn MethodHandler>>(Box::new(DavHandler { rules, ext, zone }));
+}
+
+impl MethodHandler for DavHandler {
     fn takes(&self, request: &Request) -> bool {
-        self.methods.has(request.received.head.method()) && !request.is_subrequest()
+        let method = request.received.head.method();
+        (self.rules.methods.has(method) || self.ext.has(method)) && !request.is_subrequest()
     }
 
     fn begin(&self, exchange: &mut Exchange) -> Step {
         let method = exchange.request.received.head.method();
+        match method {
+            Method::Propfind => return ext::propfind(exchange, &self.ext),
+            Method::Options => return ext::options(&self.rules, &self.ext),
+            Method::Lock | Method::Unlock => {
+                let Some(zone) = &self.zone else {
+                    let text = format!("{} needs a zone of locks (dav_ext_lock)", method.as_str());
+                    return Failure::new(501, text).answer(&exchange.request);
+                };
+                return if method == Method::Lock {
+                    ext::lock(exchange, zone, self.rules.access)
+                } else {
+                    ext::unlock(exchange, zone)
+                };
+            }
+            _ => {}
+        }
         if method != Method::Put && has_body(&exchange.request) {
             let text = format!("{} with body is unsupported", method.as_str());
             return Failure::new(415, text).answer(&exchange.request);
         }
-        match method {
-            Method::Put => put::begin(exchange, self),
-            Method::Delete => delete::begin(exchange, self),
-            Method::Mkcol => mkcol::begin(exchange, self),
-            _ => copy::begin(exchange, self),
+        if let Err(failure) = self.is_unlocked(exchange, method) {
+            return failure.answer(&exchange.request);
         }
+        match method {
+            Method::Put => put::begin(exchange, &self.rules),
+            Method::Delete => delete::begin(exchange, &self.rules),
+            Method::Mkcol => mkcol::begin(exchange, &self.rules),
+            _ => copy::begin(exchange, &self.rules),
+        }
+    }
+}
+
+impl DavHandler {
+    /// Refuses a change of what somebody else has locked; the locks of what goes are forgotten.
+    fn is_unlocked(&self, exchange: &mut Exchange, method: Method) -> Done<()> {
+        if self.zone.is_none() {
+            return Ok(());
+        }
+        let uri = exchange.request.route.uri.clone();
+        let own = Target::of(exchange, &uri)?.path;
+        let mut changes = Vec::new();
+        match method {
+            Method::Put | Method::Mkcol => changes.push((&own[..], Change::Alone)),
+            Method::Delete | Method::Move => changes.push((&own[..], Change::Below)),
+            _ => {}
+        }
+        let other;
+        if matches!(method, Method::Copy | Method::Move) {
+            let uri = destination(&exchange.request)?;
+            other = Target::of(exchange, &uri)?.path;
+            changes.push((&other[..], Change::Below));
+        }
+        let (request, zone) = (&exchange.request, self.zone.as_ref());
+        ext::allowed(request, zone, &changes)?;
+        if matches!(method, Method::Delete | Method::Move) {
+            ext::forget(request, zone, &own);
+        }
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `destination` | the field `Destination` |
 //! | `put`, `delete`, `mkcol`, `copy` | what the methods do |
 //! | `tree` | folders with all that is in them, copied and removed |
+//! | `ext` | properties and locks (`dav_ext_methods`) |
 //! | `failure` | errors of the system as statuses |
 
 mod answer;
@@ -15,6 +16,7 @@ mod copy;
 mod delete;
 mod destination;
 mod directives;
+pub mod ext;
 mod failure;
 mod handler;
 mod mkcol;
@@ -27,5 +29,7 @@ mod tree;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// The features, for the list of them.
 pub const FEATURE: Feature = Feature::new("dav", directives::ROWS).compiled_by(handler::compile);
+/// Its further methods: their rows alone, for one handler takes all.
+pub const EXT: Feature = Feature::new("dav_ext", ext::ROWS);

@@ -114,6 +114,24 @@ fn body(exchange: &mut Exchange) -> BoxBody {
     }
 }
 
+/// Most bytes of a body of XML.
+const MOST_XML: usize = 64 << 10;
+
+/// A body that is read whole: 64 KB at most.
+pub(super) async fn small_body(exchange: &mut Exchange) -> Done<Vec<u8>> {
+    let mut body = body(exchange);
+    let mut whole = Vec::new();
+    while let Some(piece) = poll_fn(|cx| body.as_mut().poll_data(cx)).await {
+        let piece =
+            piece.map_err(|error| Failure::new(error.status(), format!("request body failed ({error})")))?;
+        if whole.len() + piece.len() > MOST_XML {
+            return Err(Failure::new(413, "the body is longer than 64 KB"));
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(whole)
+}
+
 fn write(mut draft: Draft, pieces: &[Bytes]) -> std::io::Result<Draft> {
     for piece in pieces {
         draft.file().write_all(piece)?;

@@ -213,3 +213,114 @@ fn folder_is_made_where_there_is_none() {
     assert_eq!(go(exchange).status, 415);
     assert!(!folder.0.join("html/c").exists());
 }
+
+const EXT: &str = "dav_ext_methods PROPFIND OPTIONS LOCK UNLOCK; dav_ext_lock zone=";
+
+/// A site with locks in a zone of its own: zones are of the process.
+fn locking(folder: &TestFolder, zone: &str) -> TestSite {
+    std::fs::create_dir_all(folder.0.join("html/dir")).expect("a root");
+    let http = format!("root html; dav_ext_lock_zone zone={zone}:1m timeout=5m;");
+    TestSite::in_folder(&folder.0, &http, &format!("{ALL} {EXT}{zone};"))
+}
+
+fn sent(
+    site: &TestSite,
+    method: &'static str,
+    uri: &str,
+    body: &'static str,
+    fields: &[(&str, &str)],
+) -> Reached {
+    let mut exchange = site.received(Version::Http11, (method, uri), fields);
+    exchange.request.upload.gathered = Some(Gathered::Memory(body.into()));
+    go(exchange)
+}
+
+const LOCK: &str = "<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype><owner>me</owner></lockinfo>";
+
+/// The token of an answer to LOCK.
+fn token(answer: &Reached) -> String {
+    let (_, rest) = answer.text.split_once("<D:locktoken><D:href>").expect("a token");
+    rest.split_once('<').expect("its end").0.to_owned()
+}
+
+#[test]
+fn properties_are_told_of_a_folder_and_of_what_is_in_it() {
+    let folder = TestFolder::new("dav-ext-propfind");
+    let site = locking(&folder, "propfind");
+    std::fs::write(folder.0.join("html/a & b.txt"), "12345").expect("a file");
+    std::fs::write(folder.0.join("html/.myriad-0000000000000000"), "draft").expect("a draft");
+    let told = sent(&site, "PROPFIND", "/", "", &[("Depth", "1")]);
+    assert_eq!(told.status, 207);
+    for part in [
+        "<D:href>/</D:href>",
+        "<D:href>/a%20&amp;%20b.txt</D:href>",
+        "<D:displayname>a &amp; b.txt</D:displayname>",
+        "<D:getcontentlength>5</D:getcontentlength>",
+        "<D:href>/dir/</D:href>",
+        "<D:collection/>",
+    ] {
+        assert!(told.text.contains(part), "{part} in {}", told.text);
+    }
+    assert!(!told.text.contains("myriad"), "{}", told.text);
+    let alone = sent(&site, "PROPFIND", "/", "", &[("Depth", "0")]);
+    assert!(!alone.text.contains("/dir/"));
+    let named = "<propfind xmlns='DAV:'><prop><getetag/><x xmlns='urn:&quot;'/></prop></propfind>";
+    let told = sent(&site, "PROPFIND", "/dir/", named, &[("Depth", "0")]).text;
+    assert!(
+        told.contains("<getetag xmlns=\"DAV:\"/>") && told.contains("<x xmlns=\"urn:&quot;\"/>"),
+        "{told}"
+    );
+    for (uri, depth, body, status) in
+        [("/", "infinity", "", 403), ("/none", "0", "", 404), ("/", "2", "", 400), ("/", "0", "<a>", 400)]
+    {
+        assert_eq!(sent(&site, "PROPFIND", uri, body, &[("Depth", depth)]).status, status, "{uri} {depth}");
+    }
+}
+
+#[test]
+fn what_is_locked_is_changed_by_who_holds_the_lock_alone() {
+    let folder = TestFolder::new("dav-ext-lock");
+    let site = locking(&folder, "lock");
+    let locked = sent(&site, "LOCK", "/dir/a.txt", LOCK, &[("Depth", "0"), ("Timeout", "Second-60")]);
+    assert_eq!(locked.status, 201);
+    assert!(locked.text.contains("<D:timeout>Second-60</D:timeout>"), "{}", locked.text);
+    let token = token(&locked);
+    let (held, other) = (format!("(<{token}>)"), "(<urn:uuid:other>)");
+    assert_eq!(sent(&site, "LOCK", "/dir/a.txt", LOCK, &[]).status, 423);
+    assert_eq!(sent(&site, "LOCK", "/dir/", LOCK, &[]).status, 423, "what is in it is locked");
+    assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 423);
+    assert_eq!(put(&site, "/dir/a.txt", "x", &[("If", other)]).status, 423);
+    assert_eq!(put(&site, "/dir/b.txt", "x", &[]).status, 201);
+    for line in ["DELETE /dir/a.txt", "DELETE /dir/"] {
+        assert_eq!(status(&site, line, &[]), 423, "{line}");
+    }
+    assert_eq!(copy(&site, "COPY /dir/b.txt", "/dir/a.txt"), 423);
+    assert_eq!(copy(&site, "MOVE /dir/a.txt", "/dir/c.txt"), 423);
+    assert_eq!(put(&site, "/dir/a.txt", "mine", &[("If", &held)]).status, 204);
+    assert_eq!(sent(&site, "LOCK", "/dir/a.txt", "", &[("If", other)]).status, 412);
+    assert_eq!(sent(&site, "LOCK", "/dir/a.txt", "", &[("If", &held)]).status, 200);
+    let told = sent(&site, "PROPFIND", "/dir/a.txt", "", &[("Depth", "0")]);
+    assert!(told.text.contains(&token) && told.text.contains("<D:owner>me</D:owner>"), "{}", told.text);
+    let bare = format!("<{token}>");
+    assert_eq!(status(&site, "UNLOCK /dir/a.txt", &[("Lock-Token", "<urn:uuid:other>")]), 409);
+    assert_eq!(status(&site, "UNLOCK /dir/a.txt", &[("Lock-Token", &bare)]), 204);
+    assert_eq!(status(&site, "DELETE /dir/a.txt", &[]), 204);
+}
+
+#[test]
+fn folder_is_locked_with_what_is_in_it() {
+    let folder = TestFolder::new("dav-ext-deep");
+    let site = locking(&folder, "deep");
+    let token = token(&sent(&site, "LOCK", "/dir/", LOCK, &[]));
+    assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 423);
+    assert_eq!(put(&site, "/dir/a.txt", "x", &[("If", &format!("</dir/> (<{token}>)"))]).status, 201);
+    assert_eq!(sent(&site, "LOCK", "/none/", LOCK, &[]).status, 409);
+    assert_eq!(sent(&site, "LOCK", "/dir/x.txt", "<lockinfo xmlns='DAV:'/>", &[]).status, 400);
+}
+
+#[test]
+fn options_name_what_may_be_done() {
+    let folder = TestFolder::new("dav-ext-options");
+    let answer = ask(&locking(&folder, "options"), "OPTIONS /", &[]);
+    assert_eq!(answer.status, 200);
+}

@@ -22,7 +22,9 @@ pub(crate) fn write(
     let Exchange { request, frame } = exchange;
     for param in &place.params {
         if let Some(value) = param.value.as_static() {
-            if !(value.is_empty() && param.if_not_empty) {
+            // As in nginx `fastcgi_param HTTP_PROXY "";` hides the field, and tells nothing in its place.
+            let hides = value.is_empty() && param.name.starts_with(b"HTTP_");
+            if !(hides || value.is_empty() && param.if_not_empty) {
                 params.push(&param.name, value);
             }
             continue;

@@ -32,6 +32,7 @@ static FEATURES: &[Feature] = &[
     fancyindex::FEATURE,
     autoindex::FEATURE,
     dav::FEATURE,
+    dav::EXT,
     echo::FEATURE,
     empty_gif::FEATURE,
     stub_status::FEATURE,

@@ -1,0 +1,158 @@
+//! The rows, and what they say.
+
+use myriad_conf::model::HttpConf;
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Names, ONE, Set, Use, at_least, between};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Text};
+use myriad_http::Method;
+
+const HSL: Contexts = Contexts::HSL;
+/// Milliseconds that a lock holds where the zone says nothing.
+const TIMEOUT_MS: u64 = 60_000;
+
+/// `dav_ext_methods` and `dav_ext_lock` of a level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::dav) struct ExtSettings {
+    propfind: bool,
+    options: bool,
+    lock: bool,
+    unlock: bool,
+    /// `dav_ext_lock`: the zone that the locks are in.
+    pub zone: Option<Text>,
+}
+
+myriad_conf::feature_settings!(ExtSettings);
+
+impl ExtSettings {
+    pub(in crate::dav) fn has(&self, method: Method) -> bool {
+        match method {
+            Method::Propfind => self.propfind,
+            Method::Options => self.options,
+            Method::Lock => self.lock,
+            Method::Unlock => self.unlock,
+            _ => false,
+        }
+    }
+
+    pub(in crate::dav) fn is_empty(&self) -> bool {
+        !(self.propfind || self.options || self.lock || self.unlock)
+    }
+}
+
+/// A zone of locks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::dav) struct LockZone {
+    pub name: Text,
+    /// Bytes.
+    pub size: u64,
+    /// How long a lock holds that is not renewed.
+    pub timeout_ms: u64,
+}
+
+/// `dav_ext_lock_zone` of the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::dav) struct LockZones(pub Vec<LockZone>);
+
+myriad_conf::feature_settings!(LockZones);
+
+/// The zones, as what uses one finds them.
+static ZONES: Names = Names {
+    kind: "dav_ext_lock_zone",
+    defined: |http: &HttpConf| {
+        http.settings.feature::<LockZones>().0.iter().filter_map(|zone| zone.name.as_str()).collect()
+    },
+    example: |name| format!("dav_ext_lock_zone zone={name}:1m;"),
+};
+
+pub(in crate::dav) static ROWS: &[Directive] = &[
+    Directive::new(
+        "dav_ext_methods",
+        HSL,
+        at_least(1),
+        Set::Settings(methods),
+        "By which further methods clients may see and lock files: PROPFIND, OPTIONS, LOCK, UNLOCK.",
+    )
+    .default("off")
+    .differs(
+        "`Depth: infinity` of PROPFIND is refused (403), and a folder of more than 65536 names (507); a client may ask for a lock of less \
+         time than the zone's; what is deleted or moved is no longer locked",
+    ),
+    Directive::new(
+        "dav_ext_lock",
+        HSL,
+        ONE,
+        Set::Settings(lock),
+        "The zone of the locks, which LOCK and UNLOCK need and every change respects: `zone=NAME`.",
+    ),
+    Directive::new(
+        "dav_ext_lock_zone",
+        Contexts::HTTP,
+        between(1, 2),
+        Set::Settings(zone),
+        "A zone of locks: `zone=NAME:SIZE`, and how long one holds: `timeout=1m`.",
+    )
+    .repeats()
+    .differs("the locks of a zone outlive a reload; where it is full, LOCK is answered with 507"),
+];
+
+fn methods(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let zone = settings.feature::<ExtSettings>().zone.clone();
+    let mut said = ExtSettings { zone, ..ExtSettings::default() };
+    for index in 0..args.len() {
+        let choices = [
+            ("off", None),
+            ("PROPFIND", Some(0)),
+            ("OPTIONS", Some(1)),
+            ("LOCK", Some(2)),
+            ("UNLOCK", Some(3)),
+        ];
+        match args.choice(index, &choices)? {
+            None => {}
+            Some(0) => said.propfind = true,
+            Some(1) => said.options = true,
+            Some(2) => said.lock = true,
+            Some(_) => said.unlock = true,
+        }
+    }
+    *settings.feature_mut() = said;
+    Ok(())
+}
+
+fn lock(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let name = match args.bytes(0).strip_prefix(b"zone=") {
+        Some(name) if !name.is_empty() => Text::new(name, args.node.args[0].span),
+        _ => return Err(args.invalid(0, "zone=NAME")),
+    };
+    args.uses.push(Use { name: name.clone(), of: &ZONES });
+    settings.feature_mut::<ExtSettings>().zone = Some(name);
+    Ok(())
+}
+
+fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let span = args.node.args[0].span;
+    let (mut found, mut timeout_ms) = (None, TIMEOUT_MS);
+    for index in 0..args.len() {
+        let word = args.bytes(index).to_vec();
+        if let Some(zone) = word.strip_prefix(b"zone=") {
+            let at = zone.iter().position(|byte| *byte == b':').unwrap_or(zone.len());
+            let size = zone.get(at + 1..).and_then(|size| myriad_conf::number::parse_size(size).ok());
+            match size.filter(|size| at > 0 && *size >= 8192) {
+                Some(size) => found = Some((Text::new(&zone[..at], span), size)),
+                None => return Err(args.invalid(index, "zone=NAME:SIZE, of 8k at least")),
+            }
+        } else if let Some(time) = word.strip_prefix(b"timeout=") {
+            timeout_ms = myriad_conf::number::parse_millis(time)
+                .map_err(|_| args.invalid(index, "a time such as timeout=10m"))?;
+        } else {
+            return Err(args.invalid(index, "zone=NAME:SIZE or timeout=TIME"));
+        }
+    }
+    let Some((name, size)) = found else { return Err(args.invalid(0, "zone=NAME:SIZE")) };
+    let zones = &mut settings.feature_mut::<LockZones>().0;
+    if let Some(other) = zones.iter().find(|other| other.name.bytes() == name.bytes()) {
+        let message = format!("duplicate zone \"{}\"", name.lossy());
+        return Err(Diagnostic::error(span, message).related(other.name.span, "first named here"));
+    }
+    zones.push(LockZone { name, size, timeout_ms });
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! LOCK and UNLOCK (RFC 4918 sections 9.10, 9.11); whether a change is of one who holds the lock.
+
+use std::hash::{BuildHasher, RandomState};
+
+use bytes::Bytes;
+use myriad_exchange::exchange::{Answer, Exchange, Request, Step};
+use myriad_files::as_path;
+use myriad_http::uri::{Escape, escape as escape_uri};
+use myriad_net::ResponseBody;
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use super::directives::LockZone;
+use super::locks::{self, Lock, NoLock};
+use super::propfind::active_lock;
+use super::xml;
+use crate::dav::answer::{Depth, blocking, depth};
+use crate::dav::failure::{Done, Failure};
+use crate::dav::put::small_body;
+use crate::dav::settings::Access;
+use crate::dav::target::Target;
+
+/// What of a path a request changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::dav) enum Change {
+    /// What it names.
+    Alone,
+    /// All that is below it, too.
+    Below,
+}
+
+/// The tokens of locks that a request knows, by its `If` and `Lock-Token` (RFC 4918 sections 10.4, 10.5).
+fn tokens(request: &Request) -> Vec<&str> {
+    let fields = request.received.head.fields();
+    let values = fields.get_all(b"if").chain(fields.get_all(b"lock-token"));
+    let texts = values.filter_map(|value| std::str::from_utf8(value).ok());
+    let words = texts.flat_map(|text| text.split('<').skip(1).filter_map(|word| word.split_once('>')));
+    words.map(|(token, _)| token).filter(|token| token.starts_with("urn:")).collect()
+}
+
+/// Refuses a change of paths that are locked by somebody whose tokens the request does not know.
+pub(in crate::dav) fn allowed(
+    request: &Request,
+    zone: Option<&LockZone>,
+    changes: &[(&[u8], Change)],
+) -> Done<()> {
+    let Some(zone) = zone else { return Ok(()) };
+    let known = tokens(request);
+    locks::with(zone.name.bytes(), request.received.at_ms, |locks| {
+        for (path, change) in changes {
+            let respected = locks.respected(path, *change == Change::Below);
+            if respected.iter().any(|lock| !known.contains(&&*lock.token)) {
+                let path = String::from_utf8_lossy(path);
+                return Err(Failure::new(423, format!("\"{path}\" is locked")));
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Forgets the locks of what was deleted or moved.
+pub(in crate::dav) fn forget(request: &Request, zone: Option<&LockZone>, path: &[u8]) {
+    if let Some(zone) = zone {
+        locks::with(zone.name.bytes(), request.received.at_ms, |locks| locks.forget(path));
+    }
+}
+
+/// How long a lock is to hold: what the zone says, or less where the client asks for less (RFC 4918 section 10.7).
+fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
+    let asked =
+        request.received.head.fields().get(b"timeout").and_then(|value| value.strip_prefix(b"Second-"));
+    let asked = asked
+        .and_then(|digits| std::str::from_utf8(digits).ok()?.split(',').next()?.trim().parse::<u64>().ok());
+    asked.map_or(zone.timeout_ms, |seconds| seconds.max(1).saturating_mul(1000).min(zone.timeout_ms))
+}
+
+/// Locks a file or a folder, or lets a lock hold longer.
+pub(in crate::dav) fn lock(exchange: &mut Exchange, zone: &LockZone, access: Access) -> Step {
+    let uri = exchange.request.route.uri.clone();
+    let depth = match depth(&exchange.request, Depth::Infinity) {
+        Ok(Depth::One) => Err(Failure::new(400, "\"Depth\" of LOCK must be 0 or infinity")),
+        depth => depth,
+    };
+    let asked = depth.and_then(|depth| Ok((depth == Depth::Infinity, Target::of(exchange, &uri)?)));
+    let zone = zone.clone();
+    match asked {
+        Ok((deep, target)) => {
+            Step::wait(async move |exchange| match locked(exchange, &zone, (deep, target), access).await {
+                Ok((status, lock)) => Step::Answer(told(exchange, status, &lock)),
+                Err(failure) => failure.answer(&exchange.request),
+            })
+        }
+        Err(failure) => failure.answer(&exchange.request),
+    }
+}
+
+async fn locked(
+    exchange: &mut Exchange,
+    zone: &LockZone,
+    (deep, target): (bool, Target),
+    access: Access,
+) -> Done<(u16, Lock)> {
+    let body = small_body(exchange).await?;
+    let request = &exchange.request;
+    let now_ms = request.received.at_ms;
+    let until_ms = now_ms.saturating_add(timeout_ms(request, zone));
+    if body.trim_ascii().is_empty() {
+        let known = tokens(request);
+        let renewed =
+            locks::with(zone.name.bytes(), now_ms, |locks| locks.renew(&target.path, &known, until_ms));
+        return renewed
+            .map(|lock| (200, lock))
+            .ok_or_else(|| Failure::new(412, "there is no such lock to renew"));
+    }
+    let owner = xml::lock_info(&body)
+        .map_err(|why| Failure::new(400, format!("the body of LOCK is not understood: {why}")))?;
+    let lock = Lock { token: token(), deep, owner, until_ms };
+    // The names of a folder change where the file is made.
+    let known = tokens(request);
+    let (path, size, added) = (target.path.clone(), zone.size, lock.clone());
+    locks::with(zone.name.bytes(), now_ms, |locks| {
+        let folder_allows = locks.respected(&path, false).iter().all(|lock| known.contains(&&*lock.token));
+        let added = if folder_allows { locks.add(&path, added, size) } else { Err(NoLock::Taken) };
+        added.map_err(|why| match why {
+            NoLock::Taken => Failure::new(423, format!("\"{}\" is locked", String::from_utf8_lossy(&path))),
+            NoLock::Full => Failure::new(507, "the zone of locks is full (dav_ext_lock_zone)"),
+        })
+    })?;
+    let made = blocking(move || made(&target, access)).await;
+    if made.is_err() {
+        locks::with(zone.name.bytes(), now_ms, |locks| locks.remove(&path, &lock.token));
+    }
+    made.map(|made| (if made { 201 } else { 200 }, lock))
+}
+
+/// Makes an empty file where nothing is (RFC 4918 section 7.3); whether it did.
+fn made(target: &Target, access: Access) -> Done<bool> {
+    let place = target.place(409)?;
+    if place.look()?.is_some() {
+        return Ok(false);
+    }
+    if target.is_collection {
+        return Err(Failure::new(409, "a folder that is not there cannot be locked"));
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(&place.folder, as_path(place.name), flags, Mode::from_raw_mode(access.0)) {
+        Ok(_) => Ok(true),
+        Err(Errno::EXIST) => Ok(false),
+        Err(error) => Err(Failure::of(&error.into(), 409, "open()", &target.path)),
+    }
+}
+
+/// A token that nobody guesses, as a UUID of random bits (RFC 9562 section 5.4).
+fn token() -> String {
+    let bits = || RandomState::new().hash_one(0_u8);
+    let (high, low) = (bits(), bits());
+    format!(
+        "urn:uuid:{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xfff,
+        low >> 48 & 0x3fff | 0x8000,
+        low & 0xffff_ffff_ffff
+    )
+}
+
+fn told(exchange: &Exchange, status: u16, lock: &Lock) -> Answer {
+    let mut root = Vec::new();
+    escape_uri(&exchange.request.route.uri, Escape::Uri, &mut root);
+    let mut text = String::from(
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:prop xmlns:D=\"DAV:\"><D:lockdiscovery>",
+    );
+    active_lock(lock, exchange.request.received.at_ms, &String::from_utf8_lossy(&root), &mut text);
+    text.push_str("</D:lockdiscovery></D:prop>\n");
+    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(text)));
+    answer.media_type = Some((&b"text/xml; charset=utf-8"[..]).into());
+    answer.field(b"Lock-Token", format!("<{}>", lock.token).as_bytes());
+    answer
+}
+
+/// Takes a lock off.
+pub(in crate::dav) fn unlock(exchange: &mut Exchange, zone: &LockZone) -> Step {
+    let uri = exchange.request.route.uri.clone();
+    let target = match Target::of(exchange, &uri) {
+        Ok(target) => target,
+        Err(failure) => return failure.answer(&exchange.request),
+    };
+    let request = &exchange.request;
+    let known = tokens(request);
+    let Some(token) = known.first() else {
+        return Failure::new(400, "client sent no \"Lock-Token\" header").answer(request);
+    };
+    if locks::with(zone.name.bytes(), request.received.at_ms, |locks| locks.remove(&target.path, token)) {
+        Step::Answer(Answer::new(204, ResponseBody::None))
+    } else {
+        Failure::new(409, "there is no such lock").answer(request)
+    }
+}

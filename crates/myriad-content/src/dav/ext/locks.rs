@@ -1,0 +1,156 @@
+//! Who has locked what, for all workers: a zone is a table of locks by the paths of files (RFC 4918 section 6).
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// A lock for writing that nobody shares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lock {
+    /// An URI that nobody guesses.
+    pub token: String,
+    /// Whether it is of all that is in the folder, too.
+    pub deep: bool,
+    /// Who says to have it.
+    pub owner: String,
+    /// When it ends: milliseconds since the epoch.
+    pub until_ms: u64,
+}
+
+/// The locks of a zone, by the paths of files without a slash at their end.
+#[derive(Debug, Default)]
+pub(super) struct Locks(BTreeMap<Vec<u8>, Lock>);
+
+/// Why there is no lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoLock {
+    /// Somebody has one.
+    Taken,
+    /// The zone has no room.
+    Full,
+}
+
+/// The zones by their names. They outlive a reload, as what is locked does.
+static ZONES: LazyLock<Mutex<HashMap<Vec<u8>, Locks>>> = LazyLock::new(Mutex::default);
+
+/// Does something with the locks of a zone that hold at that time.
+pub(super) fn with<T>(zone: &[u8], now_ms: u64, work: impl FnOnce(&mut Locks) -> T) -> T {
+    let mut zones: MutexGuard<'_, _> = ZONES.lock().unwrap_or_else(PoisonError::into_inner);
+    let locks = zones.entry(zone.to_vec()).or_default();
+    locks.0.retain(|_, lock| lock.until_ms > now_ms);
+    work(locks)
+}
+
+/// Bytes that a lock takes beside its texts.
+const OVERHEAD: usize = 256;
+
+impl Locks {
+    /// The lock that a path is under: its own, or that of a folder with all that is in it.
+    pub(super) fn over(&self, path: &[u8]) -> Option<(&[u8], &Lock)> {
+        let own = self.0.get_key_value(path);
+        let around = ancestors(path).filter_map(|folder| self.0.get_key_value(folder));
+        own.or_else(|| around.into_iter().find(|(_, lock)| lock.deep)).map(|(path, lock)| (&path[..], lock))
+    }
+
+    /// The locks that a change of a path has to respect: of what it is under, of the folder whose names change, and, where `deep`, of all
+    /// that is below.
+    pub(super) fn respected(&self, path: &[u8], deep: bool) -> Vec<&Lock> {
+        let of_folder = ancestors(path).next().and_then(|folder| self.0.get(folder));
+        let mut locks: Vec<&Lock> =
+            self.over(path).map(|(_, lock)| lock).into_iter().chain(of_folder).collect();
+        if deep {
+            locks.extend(self.below(path));
+        }
+        locks
+    }
+
+    fn below(&self, path: &[u8]) -> impl Iterator<Item = &Lock> {
+        let beginning = [path, b"/"].concat();
+        let from = self.0.range(beginning.clone()..);
+        from.take_while(move |(other, _)| other.starts_with(&beginning)).map(|(_, lock)| lock)
+    }
+
+    /// Adds a lock, in a zone of that many bytes.
+    pub(super) fn add(&mut self, path: &[u8], lock: Lock, size: u64) -> Result<(), NoLock> {
+        if self.over(path).is_some() || (lock.deep && self.below(path).next().is_some()) {
+            return Err(NoLock::Taken);
+        }
+        let used: usize = self.0.iter().map(|(path, lock)| path.len() + lock.owner.len() + OVERHEAD).sum();
+        if (used + path.len() + lock.owner.len() + OVERHEAD) as u64 > size {
+            return Err(NoLock::Full);
+        }
+        self.0.insert(path.to_vec(), lock);
+        Ok(())
+    }
+
+    /// Lets a lock that a path is under hold longer; none where no token is its.
+    pub(super) fn renew(&mut self, path: &[u8], tokens: &[&str], until_ms: u64) -> Option<Lock> {
+        let at = self.over(path).filter(|(_, lock)| tokens.contains(&&*lock.token))?.0.to_vec();
+        let lock = self.0.get_mut(&at)?;
+        lock.until_ms = until_ms;
+        Some(lock.clone())
+    }
+
+    /// Takes a lock off that a path is under; false where the token is not its.
+    pub(super) fn remove(&mut self, path: &[u8], token: &str) -> bool {
+        let Some((at, _)) = self.over(path).filter(|(_, lock)| lock.token == token) else { return false };
+        let at = at.to_vec();
+        self.0.remove(&at).is_some()
+    }
+
+    /// Forgets the locks of what is no longer there.
+    pub(super) fn forget(&mut self, path: &[u8]) {
+        let beginning = [path, b"/"].concat();
+        self.0.retain(|other, _| other != path && !other.starts_with(&beginning));
+    }
+}
+
+/// The folders that a path is in, the nearest first.
+fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.iter().enumerate().rev().filter(|(at, byte)| **byte == b'/' && *at > 0).map(|(at, _)| &path[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lock(token: &str, deep: bool) -> Lock {
+        Lock { token: token.to_owned(), deep, owner: String::new(), until_ms: 100 }
+    }
+
+    #[test]
+    fn folder_is_locked_with_or_without_what_is_in_it() {
+        let mut locks = Locks::default();
+        locks.add(b"/a", lock("deep", true), 10_000).unwrap();
+        locks.add(b"/b", lock("flat", false), 10_000).unwrap();
+        let token = |path: &[u8]| locks.over(path).map(|(_, lock)| &*lock.token);
+        assert_eq!((token(b"/a"), token(b"/a/x/y")), (Some("deep"), Some("deep")));
+        assert_eq!((token(b"/b"), token(b"/b/x"), token(b"/ab")), (Some("flat"), None, None));
+        assert_eq!(locks.respected(b"/b/x", false).len(), 1, "names of the folder change");
+        assert_eq!(locks.respected(b"/b/x/y", false).len(), 0);
+        assert_eq!(locks.respected(b"/", true).len(), 0);
+    }
+
+    #[test]
+    fn locks_exclude_each_other_and_are_bounded() {
+        let mut locks = Locks::default();
+        locks.add(b"/a/b", lock("1", false), 10_000).unwrap();
+        assert_eq!(locks.add(b"/a/b", lock("2", false), 10_000), Err(NoLock::Taken));
+        assert_eq!(locks.add(b"/a", lock("2", true), 10_000), Err(NoLock::Taken));
+        locks.add(b"/a", lock("2", false), 10_000).unwrap();
+        assert_eq!(locks.add(b"/c", lock("3", false), 600), Err(NoLock::Full));
+        assert_eq!(locks.respected(b"/a", true).len(), 2);
+        assert!(!locks.remove(b"/a/b", "2") && locks.remove(b"/a/b", "1"));
+        assert!(locks.renew(b"/a", &["1"], 200).is_none());
+        assert_eq!(locks.renew(b"/a", &["1", "2"], 200).map(|lock| lock.until_ms), Some(200));
+        locks.forget(b"/a");
+        assert!(locks.over(b"/a").is_none());
+    }
+
+    #[test]
+    fn locks_of_a_zone_end_with_their_time() {
+        let zone = b"test of the time of locks";
+        with(zone, 0, |locks| locks.add(b"/a", lock("1", false), 10_000)).unwrap();
+        assert!(with(zone, 99, |locks| locks.over(b"/a").is_some()));
+        assert!(with(zone, 100, |locks| locks.over(b"/a").is_none()));
+    }
+}

@@ -1,0 +1,35 @@
+//! OPTIONS: what may be done to a file (RFC 4918 section 10.1).
+
+use bytes::Bytes;
+use myriad_exchange::exchange::{Answer, Step};
+use myriad_http::Method;
+use myriad_net::ResponseBody;
+
+use super::directives::ExtSettings;
+use crate::dav::settings::DavSettings;
+
+/// The methods of files, in the order in which they are told.
+const ALL: [Method; 9] = [
+    Method::Put,
+    Method::Delete,
+    Method::Mkcol,
+    Method::Copy,
+    Method::Move,
+    Method::Propfind,
+    Method::Options,
+    Method::Lock,
+    Method::Unlock,
+];
+
+pub(in crate::dav) fn options(rules: &DavSettings, ext: &ExtSettings) -> Step {
+    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::new()));
+    // Class 2 is to lock (RFC 4918 section 18.2).
+    answer.field(b"DAV", if ext.has(Method::Lock) { b"1,2" } else { b"1" });
+    let mut allow = b"GET,HEAD".to_vec();
+    for method in ALL.into_iter().filter(|method| rules.methods.has(*method) || ext.has(*method)) {
+        allow.push(b',');
+        allow.extend_from_slice(method.as_str().as_bytes());
+    }
+    answer.field(b"Allow", &allow);
+    Step::Answer(answer)
+}

@@ -1,0 +1,225 @@
+//! PROPFIND: the properties of a file, and of what is in a folder (RFC 4918 section 9.1).
+
+use std::fmt::Write;
+use std::os::fd::OwnedFd;
+
+use bytes::Bytes;
+use myriad_calendar::format_http_date;
+use myriad_exchange::exchange::{Answer, Exchange, Step};
+use myriad_files::as_path;
+use myriad_http::uri::{Escape, escape as escape_uri};
+use myriad_net::ResponseBody;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, statat};
+
+use super::directives::ExtSettings;
+use super::locks::{self, Lock, Locks};
+use super::xml::{self, Asked, Name, escape};
+use crate::dav::answer::{Depth, blocking, depth};
+use crate::dav::failure::{Done, Failure};
+use crate::dav::put::small_body;
+use crate::dav::target::Target;
+
+/// Most names of a folder that are answered for.
+const MOST_NAMES: usize = 65_536;
+
+/// The properties that files have here.
+const KNOWN: [&str; 7] = [
+    "displayname",
+    "getcontentlength",
+    "getlastmodified",
+    "getetag",
+    "resourcetype",
+    "lockdiscovery",
+    "supportedlock",
+];
+
+/// A file or folder, as it is told of.
+struct Member {
+    /// The URI, escaped.
+    href: String,
+    name: String,
+    path: Vec<u8>,
+    found: Stat,
+}
+
+pub(in crate::dav) fn propfind(exchange: &mut Exchange, ext: &ExtSettings) -> Step {
+    let uri = exchange.request.route.uri.clone();
+    let zone = ext.zone.as_ref().map(|zone| zone.bytes().to_vec());
+    let depth = match depth(&exchange.request, Depth::Infinity) {
+        Ok(Depth::Infinity) => Err(Failure::new(403, "PROPFIND with \"Depth: infinity\" is not answered")),
+        depth => depth,
+    };
+    let asked = depth.and_then(|depth| Ok((depth, Target::of(exchange, &uri)?)));
+    match asked {
+        Ok((depth, target)) => {
+            Step::wait(async move |exchange| match found(exchange, (uri, target, depth), zone).await {
+                Ok(text) => Step::Answer(multistatus(text)),
+                Err(failure) => failure.answer(&exchange.request),
+            })
+        }
+        Err(failure) => failure.answer(&exchange.request),
+    }
+}
+
+fn multistatus(text: String) -> Answer {
+    let mut answer = Answer::new(207, ResponseBody::Full(Bytes::from(text)));
+    answer.media_type = Some((&b"text/xml; charset=utf-8"[..]).into());
+    answer
+}
+
+async fn found(
+    exchange: &mut Exchange,
+    (uri, target, depth): (Vec<u8>, Target, Depth),
+    zone: Option<Vec<u8>>,
+) -> Done<String> {
+    let body = small_body(exchange).await?;
+    let asked = xml::asked(&body)
+        .map_err(|why| Failure::new(400, format!("the body of PROPFIND is not understood: {why}")))?;
+    let now_ms = exchange.request.received.at_ms;
+    blocking(move || {
+        let members = members(&uri, &target, depth)?;
+        let write = |locks: &Locks| written(&members, &asked, locks, now_ms);
+        Ok(match &zone {
+            Some(zone) => locks::with(zone, now_ms, |locks| write(locks)),
+            None => write(&Locks::default()),
+        })
+    })
+    .await
+}
+
+fn members(uri: &[u8], target: &Target, depth: Depth) -> Done<Vec<Member>> {
+    let failed = |error: std::io::Error| Failure::of(&error, 404, "stat()", &target.path);
+    let place = target.place(404)?;
+    let follow = if target.follows_links() { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+    let found = statat(&place.folder, as_path(place.name), follow).map_err(|error| failed(error.into()))?;
+    let is_folder = FileType::from_raw_mode(found.st_mode).is_dir();
+    let uri = [uri, if is_folder && !uri.ends_with(b"/") { b"/" } else { b"" }].concat();
+    let mut members = vec![Member::new(&uri, place.name, target.path.clone(), found)];
+    if is_folder && depth == Depth::One {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(&place.folder, as_path(place.name), flags, Mode::empty());
+        let folder: OwnedFd = folder.map_err(|error| failed(error.into()))?;
+        for entry in Dir::read_from(&folder).map_err(|error| failed(error.into()))? {
+            let entry = entry.map_err(|error| failed(error.into()))?;
+            let name = entry.file_name().to_bytes();
+            // What is written and not at its place yet is nobody's to see.
+            if matches!(name, b"." | b"..") || name.starts_with(b".myriad-") {
+                continue;
+            }
+            let Ok(found) = statat(&folder, as_path(name), follow) else { continue };
+            let kind = FileType::from_raw_mode(found.st_mode);
+            if !kind.is_dir() && !kind.is_file() {
+                continue;
+            }
+            if members.len() > MOST_NAMES {
+                return Err(Failure::new(507, "there are too many names in the folder"));
+            }
+            let uri = [&uri[..], name, if kind.is_dir() { b"/" } else { b"" }].concat();
+            members.push(Member::new(&uri, name, [&target.path[..], b"/", name].concat(), found));
+        }
+    }
+    Ok(members)
+}
+
+impl Member {
+    fn new(uri: &[u8], name: &[u8], path: Vec<u8>, found: Stat) -> Self {
+        let mut href = Vec::new();
+        escape_uri(uri, Escape::Uri, &mut href);
+        let (href, name) =
+            (String::from_utf8_lossy(&href).into_owned(), String::from_utf8_lossy(name).into_owned());
+        Self { href, name, path, found }
+    }
+
+    fn is_folder(&self) -> bool {
+        FileType::from_raw_mode(self.found.st_mode).is_dir()
+    }
+
+    /// Whether a file of this kind has the property.
+    fn has(&self, property: &str) -> bool {
+        KNOWN.contains(&property) && !(self.is_folder() && matches!(property, "getcontentlength" | "getetag"))
+    }
+
+    fn value(&self, property: &str, locks: &Locks, now_ms: u64, out: &mut String) {
+        let modified_s = self.found.st_mtime.max(0) as u64;
+        match property {
+            "displayname" => escape(&self.name, out),
+            "getcontentlength" => out.push_str(&self.found.st_size.to_string()),
+            "getlastmodified" => out.push_str(&String::from_utf8_lossy(&format_http_date(modified_s))),
+            "getetag" => escape(&format!("\"{modified_s:x}-{:x}\"", self.found.st_size), out),
+            "resourcetype" if self.is_folder() => out.push_str("<D:collection/>"),
+            "lockdiscovery" => {
+                if let Some((_, lock)) = locks.over(&self.path) {
+                    active_lock(lock, now_ms, &self.href, out);
+                }
+            }
+            "supportedlock" => out.push_str(
+                "<D:lockentry><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockentry>",
+            ),
+            _ => {}
+        }
+    }
+}
+
+/// What is told of a lock (RFC 4918 section 14.1).
+pub(super) fn active_lock(lock: &Lock, now_ms: u64, root: &str, out: &mut String) {
+    let depth = if lock.deep { "infinity" } else { "0" };
+    let seconds = lock.until_ms.saturating_sub(now_ms).div_ceil(1000);
+    out.push_str(
+        "<D:activelock><D:locktype><D:write/></D:locktype><D:lockscope><D:exclusive/></D:lockscope>",
+    );
+    let _ = write!(out, "<D:depth>{depth}</D:depth><D:owner>");
+    escape(&lock.owner, out);
+    let _ = write!(
+        out,
+        "</D:owner><D:timeout>Second-{seconds}</D:timeout><D:locktoken><D:href>{}</D:href>",
+        lock.token
+    );
+    out.push_str("</D:locktoken><D:lockroot><D:href>");
+    escape(root, out);
+    out.push_str("</D:href></D:lockroot></D:activelock>");
+}
+
+fn written(members: &[Member], asked: &Asked, locks: &Locks, now_ms: u64) -> String {
+    let mut out =
+        String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">\n");
+    for member in members {
+        out.push_str("<D:response>\n<D:href>");
+        escape(&member.href, &mut out);
+        out.push_str("</D:href>\n<D:propstat>\n<D:prop>\n");
+        let is_had = |name: &&Name| name.space == "DAV:" && member.has(&name.local);
+        let names: Vec<&str> = match asked {
+            Asked::All | Asked::Names => KNOWN.iter().copied().filter(|name| member.has(name)).collect(),
+            Asked::These(names) => names.iter().filter(is_had).map(|name| &*name.local).collect(),
+        };
+        for name in names {
+            let _ = write!(out, "<D:{name}>");
+            if *asked != Asked::Names {
+                member.value(name, locks, now_ms, &mut out);
+            }
+            let _ = writeln!(out, "</D:{name}>");
+        }
+        out.push_str("</D:prop>\n<D:status>HTTP/1.1 200 OK</D:status>\n</D:propstat>\n");
+        if let Asked::These(names) = asked {
+            missing(names.iter().filter(|name| !is_had(name)), &mut out);
+        }
+        out.push_str("</D:response>\n");
+    }
+    out.push_str("</D:multistatus>\n");
+    out
+}
+
+/// Tells of properties that there are not.
+fn missing<'a>(names: impl Iterator<Item = &'a Name>, out: &mut String) {
+    let mut names = names.peekable();
+    if names.peek().is_none() {
+        return;
+    }
+    out.push_str("<D:propstat>\n<D:prop>\n");
+    for name in names {
+        // A name was read as one of XML; its namespace may be any text.
+        let _ = write!(out, "<{} xmlns=\"", name.local);
+        escape(&name.space, out);
+        out.push_str("\"/>\n");
+    }
+    out.push_str("</D:prop>\n<D:status>HTTP/1.1 404 Not Found</D:status>\n</D:propstat>\n");
+}

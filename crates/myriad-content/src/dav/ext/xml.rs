@@ -1,0 +1,289 @@
+//! The XML of WebDAV, as far as it is needed: names in their namespaces, without entities, types or instructions of processing.
+//!
+//! A client's body is 64 KB at most, its elements are 16 deep, and of properties 256 are answered.
+
+use std::collections::HashMap;
+
+/// The namespace of WebDAV.
+const DAV: &str = "DAV:";
+const DEEPEST: usize = 16;
+const MOST_NAMES: usize = 256;
+
+/// The name of a property: its namespace and its local part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The namespace.
+    pub space: String,
+    /// The name in it.
+    pub local: String,
+}
+
+/// What PROPFIND asks for (RFC 4918 section 9.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// All properties, with their values.
+    All,
+    /// The names of all properties.
+    Names,
+    /// These.
+    These(Vec<Name>),
+}
+
+/// What is wrong with a body.
+type Wrong = &'static str;
+
+/// Reads the body of PROPFIND; an empty one asks for all.
+///
+/// # Errors
+/// It is no XML, or is too deep, or holds what is not read.
+pub fn asked(body: &[u8]) -> Result<Asked, Wrong> {
+    if body.trim_ascii().is_empty() {
+        return Ok(Asked::All);
+    }
+    let (mut asked, mut names, mut root) = (None, Vec::new(), false);
+    elements(body, |path, _| match path {
+        [one] => root = is(one, "propfind"),
+        [_, kind] if is(kind, "allprop") => asked = Some(Asked::All),
+        [_, kind] if is(kind, "propname") => asked = Some(Asked::Names),
+        [_, kind] if is(kind, "prop") => asked = Some(Asked::These(Vec::new())),
+        [_, kind, name] if is(kind, "prop") && names.len() < MOST_NAMES => names.push(name.clone()),
+        _ => {}
+    })?;
+    match asked.filter(|_| root) {
+        Some(Asked::These(_)) => Ok(Asked::These(names)),
+        Some(asked) => Ok(asked),
+        None => Err("no propfind"),
+    }
+}
+
+/// Reads the body of LOCK: the text of its `owner`, at most 1024 bytes.
+///
+/// # Errors
+/// As [`asked`]; or a lock is wanted that is not exclusive or not for writing.
+pub fn lock_info(body: &[u8]) -> Result<String, Wrong> {
+    let (mut root, mut exclusive, mut write, mut owner) = (false, false, false, String::new());
+    elements(body, |path, text| match path {
+        [one] if text.is_empty() => root = is(one, "lockinfo"),
+        [_, scope, kind] if is(scope, "lockscope") => exclusive |= is(kind, "exclusive"),
+        [_, scope, kind] if is(scope, "locktype") => write |= is(kind, "write"),
+        [_, one, ..] if is(one, "owner") => owner.push_str(text),
+        _ => {}
+    })?;
+    let length = owner.char_indices().map(|(at, _)| at).find(|at| *at >= 1024).unwrap_or(owner.len());
+    owner.truncate(length);
+    match (root, exclusive && write) {
+        (true, true) => Ok(owner.trim().to_owned()),
+        (true, false) => Err("only exclusive locks for writing are given"),
+        (false, _) => Err("no lockinfo"),
+    }
+}
+
+fn is(name: &Name, local: &str) -> bool {
+    name.space == DAV && name.local == local
+}
+
+/// Gives the path of each element when it begins, with no text, and each text that is not blank with the path that it is in.
+fn elements(body: &[u8], mut found: impl FnMut(&[Name], &str)) -> Result<(), Wrong> {
+    let mut rest = std::str::from_utf8(body).map_err(|_| "not UTF-8")?.trim_start_matches('\u{feff}');
+    let mut path: Vec<Name> = Vec::new();
+    let mut spaces: Vec<HashMap<String, String>> = Vec::new();
+    let mut ended = false;
+    while let Some(at) = rest.find('<') {
+        let text = &rest[..at];
+        if !text.trim().is_empty() {
+            if path.is_empty() {
+                return Err("text beside the root");
+            }
+            found(&path, &unescaped(text)?);
+        }
+        rest = &rest[at..];
+        if let Some(comment) = rest.strip_prefix("<!--") {
+            rest = comment.split_once("-->").ok_or("a comment does not end")?.1;
+        } else if rest.starts_with("<?") {
+            rest = rest.split_once("?>").ok_or("an instruction does not end")?.1;
+        } else if rest.starts_with("<!") {
+            return Err("types of documents are not read");
+        } else if let Some(end) = rest.strip_prefix("</") {
+            rest = end.split_once('>').ok_or("a tag does not end")?.1;
+            path.pop().ok_or("an element ends that has not begun")?;
+            spaces.pop();
+            ended = path.is_empty();
+        } else {
+            let (tag, after) = tag(&rest[1..])?;
+            rest = after;
+            if ended || path.len() >= DEEPEST {
+                return Err("too many elements");
+            }
+            let (tag, closes) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
+            let (name, own) = attributes(tag)?;
+            spaces.push(own);
+            path.push(resolved(name, &spaces)?);
+            found(&path, "");
+            if closes {
+                path.pop();
+                spaces.pop();
+                ended = path.is_empty();
+            }
+        }
+    }
+    if ended && rest.trim().is_empty() { Ok(()) } else { Err("it is not whole") }
+}
+
+/// A tag up to its `>`, which may stand in quotes before.
+fn tag(rest: &str) -> Result<(&str, &str), Wrong> {
+    let mut quote = None;
+    for (at, char) in rest.char_indices() {
+        match (quote, char) {
+            (None, '>') => return Ok((&rest[..at], &rest[at + 1..])),
+            (None, '"' | '\'') => quote = Some(char),
+            (Some(open), _) if open == char => quote = None,
+            _ => {}
+        }
+    }
+    Err("a tag does not end")
+}
+
+/// The name of a tag, and the namespaces that it declares by their prefixes.
+fn attributes(tag: &str) -> Result<(&str, HashMap<String, String>), Wrong> {
+    let (name, mut rest) = tag.split_once(|char: char| char.is_ascii_whitespace()).unwrap_or((tag, ""));
+    let mut spaces = HashMap::new();
+    loop {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return Ok((name, spaces));
+        }
+        let (attribute, value) = rest.split_once('=').ok_or("an attribute has no value")?;
+        let value = value.trim_start();
+        let quote = value
+            .chars()
+            .next()
+            .filter(|quote| matches!(quote, '"' | '\''))
+            .ok_or("a value has no quotes")?;
+        let (value, after) = value[1..].split_once(quote).ok_or("a value does not end")?;
+        rest = after;
+        let attribute = attribute.trim_end();
+        if attribute == "xmlns" {
+            spaces.insert(String::new(), unescaped(value)?);
+        } else if let Some(prefix) = attribute.strip_prefix("xmlns:") {
+            if value.is_empty() {
+                return Err("a prefix stands for no namespace");
+            }
+            spaces.insert(prefix.to_owned(), unescaped(value)?);
+        }
+    }
+}
+
+fn resolved(name: &str, spaces: &[HashMap<String, String>]) -> Result<Name, Wrong> {
+    let (prefix, local) = name.split_once(':').unwrap_or(("", name));
+    let is_of_a_name = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.');
+    if local.is_empty() || !local.chars().all(is_of_a_name) {
+        return Err("no name");
+    }
+    let space = spaces.iter().rev().find_map(|own| own.get(prefix));
+    match space {
+        Some(space) => Ok(Name { space: space.clone(), local: local.to_owned() }),
+        None if prefix.is_empty() => Ok(Name { space: String::new(), local: local.to_owned() }),
+        None => Err("a prefix is not declared"),
+    }
+}
+
+/// A text without the five entities that XML has of itself, and without characters by number.
+fn unescaped(text: &str) -> Result<String, Wrong> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('&') {
+        out.push_str(before);
+        let (entity, after) = after.split_once(';').ok_or("an entity does not end")?;
+        out.push(match entity {
+            "lt" => '<',
+            "gt" => '>',
+            "amp" => '&',
+            "quot" => '"',
+            "apos" => '\'',
+            _ => return Err("an entity is not known"),
+        });
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// Appends a text, escaped; what XML 1.0 cannot hold is left out.
+pub(super) fn escape(text: &str, out: &mut String) {
+    for char in text.chars() {
+        match char {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'.. => out.push(char),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(space: &str, local: &str) -> Name {
+        Name { space: space.to_owned(), local: local.to_owned() }
+    }
+
+    #[test]
+    fn properties_are_named_in_their_namespaces() {
+        let body = br#"<?xml version="1.0"?><!-- a --><D:propfind xmlns:D="DAV:" xmlns:x='urn:&lt;'>
+            <D:prop><D:getetag/><x:a/><b xmlns="urn:b"></b><c/></D:prop></D:propfind>"#;
+        let names = vec![name("DAV:", "getetag"), name("urn:<", "a"), name("urn:b", "b"), name("", "c")];
+        assert_eq!(asked(body), Ok(Asked::These(names)));
+        assert_eq!(asked(b"<propfind xmlns=\"DAV:\"><allprop/></propfind>"), Ok(Asked::All));
+        assert_eq!(asked(b"<propfind xmlns=\"DAV:\"><propname/></propfind>"), Ok(Asked::Names));
+        assert_eq!(asked(b" \n"), Ok(Asked::All));
+    }
+
+    #[test]
+    fn owner_of_a_lock_is_a_text() {
+        let body = br#"<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype>
+            <D:owner><D:href>me &amp; you</D:href></D:owner></D:lockinfo>"#;
+        assert_eq!(lock_info(body).as_deref(), Ok("me & you"));
+        let shared = std::str::from_utf8(body).unwrap().replace("exclusive", "shared");
+        assert!(lock_info(shared.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn what_is_no_such_body_is_refused() {
+        for body in [
+            "a",
+            "<a",
+            "<a>",
+            "</a>",
+            "<a></a><b/>",
+            "<a xmlns:b=''/>",
+            "<a b></a>",
+            "<a b=c></a>",
+            "<a b=\"c></a>",
+            "<x:a/>",
+            "<!DOCTYPE a><a/>",
+            "<a>&b;</a>",
+            "<a>&lt</a>",
+            "<!-- a",
+            "<? a",
+            "<a/>",
+            "<propfind xmlns=\"urn:x\"><allprop/></propfind>",
+            "<:/>",
+            "< />",
+        ] {
+            assert!(asked(body.as_bytes()).is_err(), "{body}");
+        }
+        let deep = "<a>".repeat(100);
+        assert!(asked(deep.as_bytes()).is_err());
+        assert!(asked(b"\xff").is_err());
+    }
+
+    #[test]
+    fn texts_are_escaped_and_hold_what_xml_can() {
+        let mut out = String::new();
+        escape("<a href=\"b\">\u{1}&\u{fffe}c", &mut out);
+        assert_eq!(out, "&lt;a href=&quot;b&quot;&gt;&amp;c");
+    }
+}

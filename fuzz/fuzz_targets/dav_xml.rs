@@ -1,0 +1,16 @@
+//! Bodies of PROPFIND and LOCK: what is read of them is bounded, whatever a client sends.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use myriad_content::dav::ext::{Asked, asked, lock_info};
+
+fuzz_target!(|body: &[u8]| {
+    if let Ok(Asked::These(names)) = asked(body) {
+        assert!(names.len() <= 256);
+        // A name is written into the answer as it was read.
+        assert!(names.iter().all(|name| !name.local.is_empty() && !name.local.contains(['<', '>', '&', '"', ' '])));
+    }
+    if let Ok(owner) = lock_info(body) {
+        assert!(owner.len() <= 1028 && owner.len() <= body.len());
+    }
+});
