@@ -48,8 +48,8 @@ pub async fn fetch_to_the_end(
     });
     match receiver.await {
         Ok(fetched) => {
-            let response = fetched?;
-            sticky::note(exchange, group, &attempts, &response);
+            let mut response = fetched?;
+            sticky::note(exchange, group, &attempts, &mut response);
             Ok(response)
         }
         // The task goes only with the worker, which then asks nobody any more.
@@ -70,8 +70,8 @@ pub async fn fetch(
     let permit = admit(exchange, request.queues).await?;
     let site = std::rc::Rc::clone(&exchange.request.site);
     let attempts = request.attempts.clone();
-    let response = answered(group.group.fetch(&site.pool, request).await, permit)?;
-    sticky::note(exchange, group, &attempts, &response);
+    let mut response = answered(group.group.fetch(&site.pool, request).await, permit)?;
+    sticky::note(exchange, group, &attempts, &mut response);
     Ok(response)
 }
 

@@ -6,11 +6,15 @@
 use bytes::Bytes;
 use myriad_conf::model::StickyExpiry;
 use myriad_http::{Known, uri};
-use myriad_script::Template;
 use myriad_upstream::{Attempts, OriginResponse};
 
 use myriad_exchange::exchange::{Answer, Exchange};
 use myriad_exchange::runtime::{OriginGroup, StickyCookiePlace, StickyPlace};
+
+mod learn;
+mod text;
+
+use text::{first, text};
 
 /// Longest name of an origin that a visitor may say.
 const LONGEST: usize = 256;
@@ -22,29 +26,25 @@ pub(crate) fn wanted(exchange: &mut Exchange, group: &OriginGroup) -> Option<Byt
             let mut sent = exchange.request.received.head.fields().known_all(Known::Cookie);
             sent.find_map(|header| uri::cookie(header, cookie.name.as_bytes())).map(Bytes::copy_from_slice)
         }
-        StickyPlace::Route(templates) => {
-            templates.iter().find_map(|template| text(exchange, template)).map(Bytes::from)
-        }
+        StickyPlace::Route(templates) => first(exchange, templates).map(Bytes::from),
+        StickyPlace::Learn(place) => return learn::wanted(exchange, place),
     };
     said.filter(|said| !said.is_empty() && said.len() <= LONGEST)
 }
 
-/// What a template comes to, where that is not empty.
-fn text(exchange: &mut Exchange, template: &Template) -> Option<Vec<u8>> {
-    let Exchange { request, frame } = exchange;
-    let mut text = Vec::new();
-    template.eval(request, frame, &mut text).ok()?;
-    (!text.is_empty()).then_some(text)
-}
-
-/// Notes the cookie that tells the visitor which origin has answered.
+/// Notes which origin has answered: in the cookie that tells the visitor, or as that of a session.
 pub(crate) fn note(
     exchange: &mut Exchange,
     group: &OriginGroup,
     attempts: &Attempts,
-    response: &OriginResponse,
+    response: &mut OriginResponse,
 ) {
-    let (Some(StickyPlace::Cookie(cookie)), Some(sid)) = (&group.sticky, &response.sid) else { return };
+    let (Some(sticky), Some(sid)) = (&group.sticky, &response.sid) else { return };
+    let cookie = match sticky {
+        StickyPlace::Cookie(cookie) => cookie,
+        StickyPlace::Learn(place) => return learn::note(exchange, place, response),
+        StickyPlace::Route(_) => return,
+    };
     let now_s = myriad_net::clock::now_ms() / 1000;
     let value = value(exchange, cookie, sid, now_s);
     attempts.set_cookie(value);

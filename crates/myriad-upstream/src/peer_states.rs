@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::address::Address;
 use crate::peer::PeerState;
+use crate::sessions::Sessions;
 
 /// What a name stood for last, for groups that begin after a reload; those that run have lists of their own.
 #[derive(Debug, Default)]
@@ -46,6 +47,8 @@ struct States {
     peers: Mutex<HashMap<(String, Address, usize), Arc<PeerState>>>,
     /// By the name of a group and the name that was looked up for it.
     names: Mutex<HashMap<(String, String), Arc<Known>>>,
+    /// By the name of a group and of the zone (`sticky learn zone=`).
+    sessions: Mutex<HashMap<(String, String), Arc<Sessions>>>,
 }
 
 impl PeerStates {
@@ -58,11 +61,25 @@ impl PeerStates {
     pub fn prune(&self) {
         self.lock().retain(|_, state| Arc::strong_count(state) > 1);
         self.names().retain(|_, known| Arc::strong_count(known) > 1);
+        self.all_sessions().retain(|_, sessions| Arc::strong_count(sessions) > 1);
     }
 
     /// What a name stood for last: nothing yet, where it is new.
     pub(crate) fn known(&self, group: &str, host: &str) -> Arc<Known> {
         self.names().entry((group.to_owned(), host.to_owned())).or_default().clone()
+    }
+
+    /// The sessions of a group in a zone of so many bytes: those of before a reload, if there were any.
+    pub fn sessions(&self, group: &str, zone: &str, bytes: u64) -> Arc<Sessions> {
+        let mut all = self.all_sessions();
+        let made = || Arc::new(Sessions::new(bytes));
+        let sessions = all.entry((group.to_owned(), zone.to_owned())).or_insert_with(made);
+        sessions.resize(bytes);
+        Arc::clone(sessions)
+    }
+
+    fn all_sessions(&self) -> MutexGuard<'_, HashMap<(String, String), Arc<Sessions>>> {
+        self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn names(&self) -> MutexGuard<'_, HashMap<(String, String), Arc<Known>>> {

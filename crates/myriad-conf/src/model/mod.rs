@@ -24,7 +24,7 @@ pub use location::{
 };
 pub use main_conf::{ControlSocket, MainConf, WorkerProcesses};
 pub use server::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf, ServerName};
-pub use sticky::{Sticky, StickyCookie, StickyExpiry};
+pub use sticky::{Sticky, StickyCookie, StickyExpiry, StickyLearn};
 pub use upstream::{Balance, Least, Moment, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer};
 pub use zone::CacheZoneConf;
 

@@ -9,6 +9,25 @@ pub enum Sticky {
     Cookie(Box<StickyCookie>),
     /// `sticky route $variable …`: by the first of the variables that is not empty, which has a server's `route=`.
     Route(Vec<Text>),
+    /// `sticky learn …`: by a session whose server answers have shown.
+    Learn(Box<StickyLearn>),
+}
+
+/// How sessions are learned of answers (`sticky learn`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StickyLearn {
+    /// `create=`, each of which is a variable: the first that is not empty names the session of an answer.
+    pub create: Vec<Text>,
+    /// `lookup=`, likewise for a request.
+    pub lookup: Vec<Text>,
+    /// The name of `zone=`.
+    pub zone: String,
+    /// The size of `zone=`, bytes.
+    pub zone_size: u64,
+    /// `timeout=`, ms: how long a session lasts that is not used.
+    pub timeout: u64,
+    /// `header`: learned when the head of the answer is there, not its end.
+    pub at_head: bool,
 }
 
 /// The cookie of `sticky cookie`.

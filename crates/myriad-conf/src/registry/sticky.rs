@@ -1,8 +1,12 @@
 //! `sticky` of `upstream`.
 
-use super::{Arguments, Done, NOT_YET};
+use super::{Arguments, Done};
 use crate::diagnostic::Diagnostic;
-use crate::model::{Sticky, StickyCookie, StickyExpiry, UpstreamConf};
+use crate::model::{Sticky, StickyCookie, StickyExpiry, StickyLearn, UpstreamConf};
+use crate::text::Text;
+
+/// Smallest zone of sessions, as nginx's: 8 pages.
+const SMALLEST_ZONE: u64 = 32 << 10;
 
 /// The setter of the row.
 pub(super) fn sticky(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
@@ -15,8 +19,8 @@ pub(super) fn sticky(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> D
             });
             Sticky::Route(names.collect::<Result<_, _>>()?)
         }
-        b"learn" => return Err(args.error(0, format!("\"learn\" of \"sticky\" is {NOT_YET}"))),
-        _ => return Err(args.invalid(0, "cookie or route")),
+        b"learn" => Sticky::Learn(Box::new(learn(args)?)),
+        _ => return Err(args.invalid(0, "cookie, route or learn")),
     });
     Ok(())
 }
@@ -69,6 +73,70 @@ fn cookie(args: &Arguments<'_>) -> Result<StickyCookie, Diagnostic> {
         }
     }
     Ok(cookie)
+}
+
+fn learn(args: &Arguments<'_>) -> Result<StickyLearn, Diagnostic> {
+    let (mut create, mut lookup) = (Vec::new(), Vec::new());
+    let (mut zone, mut timeout, mut at_head) = (None, 600_000, false);
+    for index in 1..args.len() {
+        let word = args.bytes(index);
+        if word.starts_with(b"create=") {
+            create.push(variable(args, index, "create")?);
+        } else if word.starts_with(b"lookup=") {
+            lookup.push(variable(args, index, "lookup")?);
+        } else if word.starts_with(b"zone=") {
+            zone = Some(session_zone(args, index)?);
+        } else if word.starts_with(b"timeout=") {
+            timeout = args.millis_after(index, 8)?;
+            if timeout == 0 {
+                return Err(args.invalid(index, "more than 0"));
+            }
+        } else if word == b"header" {
+            at_head = true;
+        } else {
+            return Err(args.invalid(index, "create=, lookup=, zone=, timeout= or header"));
+        }
+    }
+    let lacks = |what: &str, example: &str| {
+        let message = format!("\"{what}\" parameter of \"sticky learn\" is not specified");
+        Err(args.error(0, message).help(format!("write {example}")))
+    };
+    if lookup.is_empty() {
+        return lacks("lookup", "lookup=$cookie_NAME");
+    }
+    if create.is_empty() {
+        return lacks("create", "create=$upstream_cookie_NAME");
+    }
+    let Some((zone, zone_size)) = zone else { return lacks("zone", "zone=NAME:1m") };
+    Ok(StickyLearn { create, lookup, zone, zone_size, timeout, at_head })
+}
+
+/// The variable behind `create=` or `lookup=`.
+fn variable(args: &Arguments<'_>, index: usize, parameter: &str) -> Result<Text, Diagnostic> {
+    let mut text = args.text(index)?;
+    text.value.drain(..=parameter.len());
+    let name = text.value.strip_prefix(b"$").unwrap_or_default();
+    if name.is_empty() || name.contains(&b'$') {
+        let message = format!("missing variable in the \"{parameter}\" parameter");
+        return Err(args.error(index, message).help("it is one variable, which starts with `$`"));
+    }
+    Ok(text)
+}
+
+/// The name and the size behind `zone=`.
+fn session_zone(args: &Arguments<'_>, index: usize) -> Result<(String, u64), Diagnostic> {
+    let word = String::from_utf8_lossy(args.bytes(index)).into_owned();
+    let (name, _) = word["zone=".len()..].split_once(':').unwrap_or_default();
+    if name.is_empty() {
+        return Err(args.invalid(index, "zone=NAME:SIZE"));
+    }
+    let size = args.size_after(index, "zone=".len() + name.len() + 1)?;
+    if size < SMALLEST_ZONE {
+        return Err(args
+            .error(index, format!("zone \"{name}\" is too small"))
+            .help("32k at least: 1m is room for 8000 sessions"));
+    }
+    Ok((name.to_owned(), size))
 }
 
 /// RFC 9110 section 5.6.2.

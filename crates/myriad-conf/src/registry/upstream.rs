@@ -113,10 +113,10 @@ pub(super) static ROWS: &[Directive] = &[
         UPSTREAM,
         at_least(2),
         Set::Upstream(sticky::sticky),
-        "The same visitor, the same server: by a cookie, or by what variables hold (`route`).",
+        "The same visitor, the same server: by a cookie, by what variables hold (`route`), or by sessions that answers create (`learn`).",
     )
     .differs(
-        "`learn` is not supported yet; the cookie goes to the visitor alone whose request the server has answered, not with a \
+        "what `learn` creates a session by is read when the head of an answer is there; the cookie goes to the visitor alone whose request the server has answered, not with a \
          failure, and not with a page of the cache; a `domain=` that variables make is left out where it holds what no domain may",
     ),
     Directive::new(

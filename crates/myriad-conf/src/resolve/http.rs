@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     diagnostic::Diagnostic,
-    model::{Balance, HttpConf, ServerConf, UpstreamConf},
+    model::{Balance, HttpConf, ServerConf, Sticky, UpstreamConf},
     parsed::Node,
     registry::{Block, Contexts, Set},
     settings::Settings,
@@ -121,7 +121,23 @@ impl Builder<'_> {
             self.findings.push(Diagnostic::error(node.span, message));
         }
         self.check_slow_start(&upstream);
+        self.check_sessions(&upstream, http);
         Some(upstream)
+    }
+
+    /// As in nginx: a zone has the sessions of one group.
+    fn check_sessions(&mut self, upstream: &UpstreamConf, http: &HttpConf) {
+        let zone = |upstream: &UpstreamConf| match &upstream.sticky {
+            Some(Sticky::Learn(learn)) => Some(learn.zone.clone()),
+            _ => None,
+        };
+        let Some(own) = zone(upstream) else { return };
+        let other = http.upstreams.iter().find(|other| zone(other).as_ref() == Some(&own));
+        if let Some(other) = other {
+            let message = format!("sticky zone \"{own}\" is already used in upstream \"{}\"", other.name);
+            let error = Diagnostic::error(upstream.span, message).help("give each group a zone of its own");
+            self.findings.push(error.related(other.span, "first used here"));
+        }
     }
 
     /// As in NGINX Plus: what a key or chance decides knows no share that grows.

@@ -60,7 +60,7 @@ pub use request_rules::RequestRules;
 pub use settings_compiler::{SettingsCompiler, Shared};
 pub use shortcut::{FieldRead, Shortcut};
 pub use site::{Runtime, Server, ServerTls};
-pub use sticky::{StickyCookiePlace, StickyPlace};
+pub use sticky::{StickyCookiePlace, StickyLearnPlace, StickyPlace};
 pub use variable::{Borrowed, NamedValue, Reads, Rest, Value, VariableRef, VariableRow};
 pub use variable_registry::VariableRegistry;
 pub use who::{ResolverPlace, Who};

@@ -13,7 +13,7 @@ use super::fields::{hidden, lower};
 use myriad_cache::settings::{CacheRules, CacheSettings, CacheZone};
 use myriad_exchange::runtime::{
     AheadRules, AnswerRules, FetchRules, OriginGroup, OriginPlace, RequestRules, StickyCookiePlace,
-    StickyPlace,
+    StickyLearnPlace, StickyPlace,
 };
 use myriad_origin::group::HTTP_IDLE;
 use myriad_origin::{protocols, store};
@@ -87,7 +87,10 @@ impl Compile<'_> {
             let resolver = self.resolver(&upstream.settings);
             let resolver = resolver.map(|place| (Arc::clone(&self.resolvers[place.index]), place.timeout_ms));
             let config = GroupConfig::of(upstream, HTTP_IDLE, resolver, &mut self.errors);
-            let sticky = self.apart(|compile| upstream.sticky.as_ref().map(|sticky| compile.sticky(sticky)));
+            let sticky = self.apart(|compile| {
+                let sticky = upstream.sticky.as_ref();
+                sticky.map(|sticky| compile.sticky(&upstream.name, sticky))
+            });
             self.add_group(config, key, sticky);
         }
     }
@@ -104,10 +107,20 @@ impl Compile<'_> {
         group
     }
 
-    fn sticky(&mut self, sticky: &Sticky) -> StickyPlace {
+    fn sticky(&mut self, group: &str, sticky: &Sticky) -> StickyPlace {
         let cookie = match sticky {
             Sticky::Route(names) => {
                 return StickyPlace::Route(names.iter().map(|name| self.template(name)).collect());
+            }
+            Sticky::Learn(learn) => {
+                let sessions = self.around.kept.peers.sessions(group, &learn.zone, learn.zone_size);
+                return StickyPlace::Learn(StickyLearnPlace {
+                    create: learn.create.iter().map(|name| self.template(name)).collect(),
+                    lookup: learn.lookup.iter().map(|name| self.template(name)).collect(),
+                    sessions,
+                    timeout_ms: learn.timeout,
+                    at_head: learn.at_head,
+                });
             }
             Sticky::Cookie(cookie) => cookie,
         };

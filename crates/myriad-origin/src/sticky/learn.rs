@@ -1,0 +1,119 @@
+//! `sticky learn`: an answer creates the session that later requests name, and its origin has them all.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use myriad_http::body::{Body, BodyError, BoxBody};
+use myriad_upstream::{OriginResponse, Sessions};
+
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::StickyLearnPlace;
+
+use super::text::first;
+
+/// The origin that has the session of a request; none where the request names none, or one that is not known.
+pub(crate) fn wanted(exchange: &mut Exchange, learn: &StickyLearnPlace) -> Option<Bytes> {
+    let id = first(exchange, &learn.lookup)?;
+    let sid = learn.sessions.find(&id, learn.timeout_ms)?;
+    Some(Bytes::copy_from_slice(sid.as_bytes()))
+}
+
+/// Has the session of an answer learned: at once (`header`), or when its body has ended.
+pub(crate) fn note(exchange: &mut Exchange, learn: &StickyLearnPlace, response: &mut OriginResponse) {
+    let Some(sid) = response.sid.clone() else { return };
+    let Some((id, creates)) = session(exchange, learn, response) else { return };
+    let lesson =
+        Lesson { sessions: Arc::clone(&learn.sessions), id, sid, creates, timeout_ms: learn.timeout_ms };
+    if learn.at_head {
+        return lesson.learn();
+    }
+    let body = std::mem::replace(&mut response.body, Box::pin(myriad_http::body::Empty));
+    let mut learning = LearnsAtEnd { body, lesson: Some(lesson) };
+    learning.look();
+    response.body = Box::pin(learning);
+}
+
+/// The session of an answer, and whether it may be a new one: that which the answer creates, else that which the request named.
+fn session(
+    exchange: &mut Exchange,
+    learn: &StickyLearnPlace,
+    response: &OriginResponse,
+) -> Option<(Vec<u8>, bool)> {
+    // `$upstream_cookie_*` read the head of this answer, which the exchange has not been given yet.
+    let before = exchange.request.origin_mut().head.replace(response.head.clone());
+    let created = first(exchange, &learn.create);
+    exchange.request.origin_mut().head = before;
+    match created {
+        Some(id) => Some((id, true)),
+        None => Some((first(exchange, &learn.lookup)?, false)),
+    }
+}
+
+/// What is to be learned of an answer.
+struct Lesson {
+    sessions: Arc<Sessions>,
+    id: Vec<u8>,
+    sid: Arc<str>,
+    creates: bool,
+    timeout_ms: u64,
+}
+
+impl Lesson {
+    fn learn(&self) {
+        self.sessions.learn(&self.id, &self.sid, self.creates, self.timeout_ms);
+    }
+}
+
+/// A body at whose end, or when nobody wants more of it, a session is learned.
+struct LearnsAtEnd {
+    body: BoxBody,
+    /// None once it was learned.
+    lesson: Option<Lesson>,
+}
+
+impl LearnsAtEnd {
+    /// Learns as soon as nothing more is to come: a client that has all of an answer may send its next request.
+    fn look(&mut self) {
+        if self.body.size_hint() == Some(0) {
+            self.learn();
+        }
+    }
+
+    fn learn(&mut self) {
+        if let Some(lesson) = self.lesson.take() {
+            lesson.learn();
+        }
+    }
+}
+
+impl Body for LearnsAtEnd {
+    fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let this = self.get_mut();
+        let polled = this.body.as_mut().poll_data(cx);
+        match &polled {
+            Poll::Pending => {}
+            Poll::Ready(Some(Ok(_))) => this.look(),
+            Poll::Ready(None | Some(Err(_))) => this.learn(),
+        }
+        polled
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        self.body.size_hint()
+    }
+
+    fn skip(self: Pin<&mut Self>, bytes: u64) -> u64 {
+        let this = self.get_mut();
+        let skipped = this.body.as_mut().skip(bytes);
+        this.look();
+        skipped
+    }
+}
+
+impl Drop for LearnsAtEnd {
+    fn drop(&mut self) {
+        self.learn();
+    }
+}

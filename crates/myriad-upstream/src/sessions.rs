@@ -1,0 +1,127 @@
+//! `sticky learn`: which peer has the session of which visitor, as answers have shown.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use md5::{Digest, Md5};
+use myriad_bounded::Lru;
+
+use crate::clock;
+
+/// What a session takes of its zone, bytes: as in nginx, 1m is room for about 8000.
+const BYTES_EACH: u64 = 128;
+
+/// The sessions of a group, shared by workers and kept over reloads: at most as many as its zone has room for. The one that was used
+/// longest ago goes first.
+#[derive(Debug)]
+pub struct Sessions(Mutex<Lru<Key, Session>>);
+
+/// A digest: what visitors and origins call a session may be long, and is a secret.
+type Key = [u8; 16];
+
+#[derive(Debug)]
+struct Session {
+    /// What requests call the peer by.
+    sid: Arc<str>,
+    /// When it was used last, on this process's clock.
+    last: u64,
+}
+
+impl Sessions {
+    /// Room for the sessions of a zone of so many bytes.
+    pub(crate) fn new(bytes: u64) -> Self {
+        Self(Mutex::new(Lru::new(bytes / BYTES_EACH)))
+    }
+
+    /// Changes the size of the zone; what has no room any more goes.
+    pub(crate) fn resize(&self, bytes: u64) {
+        self.lock().set_most(bytes / BYTES_EACH);
+    }
+
+    /// The peer of a session that was used within the last `timeout_ms`.
+    pub fn find(&self, id: &[u8], timeout_ms: u64) -> Option<Arc<str>> {
+        let sessions = self.lock();
+        let session = sessions.get(&key(id))?;
+        session.is_alive(clock::now(), timeout_ms).then(|| Arc::clone(&session.sid))
+    }
+
+    /// Notes that a peer has answered for a session, which lasts `timeout_ms` from now. One that is not known, or over, is made only
+    /// if `creates`.
+    pub fn learn(&self, id: &[u8], sid: &Arc<str>, creates: bool, timeout_ms: u64) {
+        self.learn_at(clock::now(), (id, sid), creates, timeout_ms);
+    }
+
+    fn learn_at(&self, now: u64, (id, sid): (&[u8], &Arc<str>), creates: bool, timeout_ms: u64) {
+        let key = key(id);
+        let mut sessions = self.lock();
+        // As many as may be added: what is over gives its room back without a timer.
+        sessions.remove_oldest_if(|oldest| !oldest.is_alive(now, timeout_ms));
+        let is_known = sessions.get(&key).is_some_and(|session| session.is_alive(now, timeout_ms));
+        if is_known || creates {
+            sessions.insert(key, Session { sid: Arc::clone(sid), last: now }, 1);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Lru<Key, Session>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    fn is_alive(&self, now: u64, timeout_ms: u64) -> bool {
+        now.saturating_sub(self.last) < timeout_ms
+    }
+}
+
+fn key(id: &[u8]) -> Key {
+    Md5::digest(id).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT_MS: u64 = 60_000;
+
+    fn sid(name: &str) -> Arc<str> {
+        name.into()
+    }
+
+    fn found(sessions: &Sessions, id: &str) -> Option<String> {
+        sessions.find(id.as_bytes(), TIMEOUT_MS).map(|sid| sid.to_string())
+    }
+
+    #[test]
+    fn a_session_leads_to_the_peer_that_answered_for_it_last() {
+        let sessions = Sessions::new(1 << 20);
+        sessions.learn(b"me", &sid("a"), false, TIMEOUT_MS);
+        assert_eq!(found(&sessions, "me"), None, "nothing has created it");
+        sessions.learn(b"me", &sid("a"), true, TIMEOUT_MS);
+        assert_eq!((found(&sessions, "me"), found(&sessions, "Me")), (Some("a".to_owned()), None));
+        sessions.learn(b"me", &sid("b"), false, TIMEOUT_MS);
+        assert_eq!(found(&sessions, "me").as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn a_session_ends_when_it_was_not_used_for_its_timeout() {
+        let sessions = Sessions::new(1 << 20);
+        let now = clock::now();
+        sessions.learn_at(now - TIMEOUT_MS, (b"me", &sid("a")), true, TIMEOUT_MS);
+        assert_eq!(found(&sessions, "me"), None);
+        sessions.learn_at(now, (b"me", &sid("b")), false, TIMEOUT_MS);
+        assert_eq!(found(&sessions, "me"), None, "what is over is not made to last");
+        sessions.learn_at(now, (b"you", &sid("a")), true, TIMEOUT_MS);
+        assert_eq!(sessions.lock().len(), 1, "what is over has given its room back");
+    }
+
+    #[test]
+    fn sessions_have_a_bound() {
+        let sessions = Sessions::new(32 << 10);
+        for number in 0..1000_u32 {
+            sessions.learn(&number.to_le_bytes(), &sid("a"), true, TIMEOUT_MS);
+        }
+        assert_eq!(sessions.lock().len(), 256);
+        assert!(sessions.find(&999_u32.to_le_bytes(), TIMEOUT_MS).is_some());
+        sessions.resize(12_800);
+        assert_eq!(sessions.lock().len(), 100);
+    }
+}
