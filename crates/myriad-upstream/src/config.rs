@@ -111,6 +111,7 @@ fn peer(server: &UpstreamServer, address: Address) -> PeerConfig {
         weight: server.weight,
         max_fails: server.max_fails,
         fail_timeout_ms: server.fail_timeout,
+        max_fail_timeout_ms: server.max_fail_timeout,
         backup: server.backup,
         down: server.down,
         max_conns: server.max_conns,
@@ -178,6 +179,8 @@ pub struct PeerConfig {
     pub max_fails: u32,
     /// How long failures count, and how long it then stays unavailable, in milliseconds (`fail_timeout`).
     pub fail_timeout_ms: u64,
+    /// Up to what that doubles with each try again that fails too, in milliseconds; 0 where it does not (`max_fail_timeout`).
+    pub max_fail_timeout_ms: u64,
     /// Whether it is used only when all others are unavailable (`backup`).
     pub backup: bool,
     /// Whether it is never used (`down`).
@@ -201,6 +204,7 @@ impl PeerConfig {
             weight: 1,
             max_fails: 1,
             fail_timeout_ms: 10_000,
+            max_fail_timeout_ms: 0,
             backup: false,
             down: false,
             max_conns: 0,

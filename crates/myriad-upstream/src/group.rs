@@ -145,7 +145,7 @@ impl Group {
     }
 
     pub(crate) fn failed(&self, chosen: &Chosen) {
-        chosen.state().failed(clock::now());
+        chosen.state().failed(chosen.config(), clock::now());
         let mut now = self.roster.lock();
         // One that has gone meanwhile has no share.
         if let Some(place) = now.peers.place(chosen.state().id) {

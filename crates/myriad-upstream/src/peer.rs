@@ -44,6 +44,8 @@ pub(crate) struct PeerState {
     pub(crate) id: u64,
     /// Failures that count now.
     fails: AtomicU32,
+    /// How often it has failed again, one after another, when it was tried behind a pause.
+    again: AtomicU32,
     /// When it last failed, on this process's clock.
     accessed: AtomicU64,
     /// When it last failed, or was last tried after it was due again.
@@ -66,6 +68,7 @@ impl Default for PeerState {
         Self {
             id: NEXT_ID.fetch_add(1, Relaxed),
             fails: AtomicU32::new(0),
+            again: AtomicU32::new(0),
             accessed: AtomicU64::new(0),
             checked: AtomicU64::new(0),
             active: AtomicU32::new(0),
@@ -84,7 +87,13 @@ impl PeerState {
     pub(crate) fn is_failing(&self, config: &PeerConfig, now: u64) -> bool {
         config.max_fails > 0
             && self.fails.load(Relaxed) >= config.max_fails
-            && now.saturating_sub(self.checked.load(Relaxed)) <= config.fail_timeout_ms
+            && now.saturating_sub(self.checked.load(Relaxed)) <= self.pause_ms(config)
+    }
+
+    /// How long it is left alone now, were it failing.
+    fn pause_ms(&self, config: &PeerConfig) -> u64 {
+        let doubled = config.fail_timeout_ms.saturating_mul(1 << self.again.load(Relaxed).min(30));
+        doubled.min(config.max_fail_timeout_ms.max(config.fail_timeout_ms))
     }
 
     /// Whether it has as many requests as it may have.
@@ -150,7 +159,7 @@ impl PeerState {
 
     /// Notes that it is tried; a peer that is due again is tried by one request, not by all that wait for it.
     pub(crate) fn chosen(self: &Arc<Self>, config: &PeerConfig, now: u64) -> Active {
-        if now.saturating_sub(self.checked.load(Relaxed)) > config.fail_timeout_ms {
+        if now.saturating_sub(self.checked.load(Relaxed)) > self.pause_ms(config) {
             self.checked.store(now, Relaxed);
         }
         self.active.fetch_add(1, Relaxed);
@@ -158,8 +167,11 @@ impl PeerState {
         Active(self.clone())
     }
 
-    pub(crate) fn failed(&self, now: u64) {
-        self.fails.fetch_add(1, Relaxed);
+    pub(crate) fn failed(&self, config: &PeerConfig, now: u64) {
+        let before = self.fails.fetch_add(1, Relaxed);
+        if before >= config.max_fails && self.accessed.load(Relaxed) < self.checked.load(Relaxed) {
+            self.again.fetch_add(1, Relaxed);
+        }
         self.failures.fetch_add(1, Relaxed);
         self.accessed.store(now, Relaxed);
         self.checked.store(now, Relaxed);
@@ -169,6 +181,7 @@ impl PeerState {
     pub(crate) fn succeeded(&self, config: &PeerConfig, now: u64) {
         if self.accessed.load(Relaxed) < self.checked.load(Relaxed) {
             let fails = self.fails.swap(0, Relaxed);
+            self.again.store(0, Relaxed);
             if config.slow_start_ms > 0 && config.max_fails > 0 && fails >= config.max_fails {
                 self.recovered.store(now, Relaxed);
             }
@@ -200,5 +213,45 @@ impl Drop for Active {
     fn drop(&mut self) {
         self.0.active.fetch_sub(1, Relaxed);
         self.0.call_next();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How long it is left alone behind a failure at `now`, in whole seconds.
+    fn pause_behind_failure(peer: &Arc<PeerState>, config: &PeerConfig, now: u64) -> u64 {
+        drop(peer.chosen(config, now));
+        peer.failed(config, now);
+        (0..1000).take_while(|second| peer.is_failing(config, now + second * 1000)).count() as u64 - 1
+    }
+
+    fn pauses(max_fail_timeout_ms: u64) -> Vec<u64> {
+        let address = Address::parse("127.0.0.1:9000", None).expect("an address");
+        let config = PeerConfig { max_fail_timeout_ms, ..PeerConfig::new(address) };
+        let peer: Arc<PeerState> = Arc::default();
+        let mut now = 10_000_000;
+        let mut pauses = Vec::new();
+        for _ in 0..5 {
+            pauses.push(pause_behind_failure(&peer, &config, now));
+            now += 1_000_000;
+        }
+        drop(peer.chosen(&config, now));
+        peer.succeeded(&config, now);
+        assert!(!peer.is_failing(&config, now));
+        pauses.push(pause_behind_failure(&peer, &config, now + 1_000_000));
+        pauses
+    }
+
+    #[test]
+    fn pauses_grow_while_a_peer_keeps_failing_up_to_the_longest() {
+        assert_eq!(pauses(60_000), [10, 20, 40, 60, 60, 10]);
+    }
+
+    #[test]
+    fn pauses_stay_as_long_as_they_are_where_nothing_says_that_they_grow() {
+        assert_eq!(pauses(0), [10; 6]);
+        assert_eq!(pauses(5_000), [10; 6]);
     }
 }

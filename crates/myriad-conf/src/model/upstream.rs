@@ -29,6 +29,8 @@ pub struct UpstreamServer {
     pub max_fails: u32,
     /// `fail_timeout=`, ms.
     pub fail_timeout: u64,
+    /// `max_fail_timeout=`, ms: how long the pauses of a server grow that keeps failing; 0 where they do not.
+    pub max_fail_timeout: u64,
     /// `max_conns=`; 0 means no limit.
     pub max_conns: u32,
     /// `backup`.

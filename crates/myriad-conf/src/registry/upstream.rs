@@ -25,7 +25,7 @@ pub(super) static ROWS: &[Directive] = &[
         "A group of origin servers.",
     )
     .repeats(),
-    Directive::new("server", UPSTREAM, at_least(1), Set::Upstream(server), "A server of the group.")
+    Directive::new("server", UPSTREAM, at_least(1), Set::Upstream(server), "A server of the group. With `max_fail_timeout=` (Myriad's own) `fail_timeout` doubles for a server that fails again when it is tried again, up to that.")
         .repeats(),
     Directive::new(
         "server",
@@ -156,6 +156,7 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
         weight: 1,
         max_fails: 1,
         fail_timeout: 10_000,
+        max_fail_timeout: 0,
         max_conns: 0,
         backup: false,
         down: false,
@@ -175,6 +176,8 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
             server.max_fails = args.small(index, 10)?;
         } else if word.starts_with(b"fail_timeout=") {
             server.fail_timeout = args.millis_after(index, 13)?;
+        } else if word.starts_with(b"max_fail_timeout=") {
+            server.max_fail_timeout = args.millis_after(index, 17)?;
         } else if word.starts_with(b"max_conns=") {
             server.max_conns = args.small(index, 10)?;
         } else if word.starts_with(b"slow_start=") {
@@ -237,7 +240,7 @@ fn unknown_parameter(args: &Arguments<'_>, index: usize) -> Diagnostic {
     }
     args.invalid(
         index,
-        "weight=, max_fails=, fail_timeout=, max_conns=, slow_start=, route=, resolve, drain, backup or down",
+        "weight=, max_fails=, fail_timeout=, max_fail_timeout=, max_conns=, slow_start=, route=, resolve, drain, backup or down",
     )
 }
 

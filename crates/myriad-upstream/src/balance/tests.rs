@@ -59,7 +59,7 @@ fn a_failed_peer_is_left_alone_and_a_down_one_never_used() {
 fn a_failed_peer_is_tried_by_one_request_when_its_time_is_up() {
     let config = PeerConfig { fail_timeout_ms: 1000, ..peer(1) };
     let state: Arc<PeerState> = Arc::default();
-    state.failed(10_000);
+    state.failed(&config, 10_000);
     assert!(state.is_failing(&config, 10_000) && state.is_failing(&config, 11_000));
     assert!(!state.is_failing(&config, 11_001));
     let active = state.chosen(&config, 11_001);
@@ -72,7 +72,7 @@ fn a_failed_peer_is_tried_by_one_request_when_its_time_is_up() {
 #[test]
 fn a_late_success_does_not_forgive_a_failure() {
     let (config, state) = (peer(1), Arc::<PeerState>::default());
-    state.failed(10_000);
+    state.failed(&config, 10_000);
     state.succeeded(&config, 10_001);
     assert!(state.is_failing(&config, 10_001));
 }
@@ -81,9 +81,9 @@ fn a_late_success_does_not_forgive_a_failure() {
 fn failures_up_to_max_fails_are_borne_and_zero_means_any() {
     let state: Arc<PeerState> = Arc::default();
     let (two, any) = (PeerConfig { max_fails: 2, ..peer(1) }, PeerConfig { max_fails: 0, ..peer(1) });
-    state.failed(10_000);
+    state.failed(&peer(1), 10_000);
     assert!(!state.is_failing(&two, 10_000));
-    state.failed(10_000);
+    state.failed(&peer(1), 10_000);
     assert!(state.is_failing(&two, 10_000));
     assert!(!state.is_failing(&any, 10_000));
 }
@@ -402,7 +402,7 @@ fn the_share_of_a_peer_that_recovers_grows() {
     let config = PeerConfig { slow_start_ms: 10_000, fail_timeout_ms: 1000, ..peer(1) };
     let state: Arc<PeerState> = Arc::default();
     assert_eq!(state.share(&config, 10_000), 1000, "it never failed");
-    state.failed(10_000);
+    state.failed(&config, 10_000);
     drop(state.chosen(&config, 12_000));
     state.succeeded(&config, 12_001);
     let shares = [12_001, 14_501, 17_001, 22_001].map(|now| state.share(&config, now));
@@ -415,7 +415,7 @@ fn a_peer_that_starts_slowly_gets_few_requests() {
         let slow = PeerConfig { slow_start_ms: 3_600_000, fail_timeout_ms: 0, ..peer(1) };
         let group = group(balance, vec![slow.clone(), peer(2)]);
         let state = &group.states()[0];
-        state.failed(1);
+        state.failed(&slow, 1);
         drop(state.chosen(&slow, 2));
         state.succeeded(&slow, crate::clock::now());
         let held: Vec<_> =

@@ -52,6 +52,7 @@ impl Options {
                 ("server_name", names),
                 ("root", quoted(&site.root)?),
                 ("pool", pool_name(&pools, &site.php)),
+                ("php_children", self.children_of(&site.php).to_string()),
                 ("cache", quoted(&cache.join(&site.zone))?),
                 ("zone", site.zone.clone()),
             ])
@@ -64,12 +65,16 @@ impl Options {
 
     /// Values of a pool of php-fpm.
     fn of_pool<'a>(&self, pools: &[&str], php: &str) -> Result<Values<'a>, String> {
-        let children = self.children.or_else(|| children::of_pool(php)).unwrap_or(children::UNKNOWN);
         Ok(vec![
             ("pool", pool_name(pools, php)),
             ("php", quoted(Path::new(php))?),
-            ("php_children", children.to_string()),
+            ("php_children", self.children_of(php).to_string()),
         ])
+    }
+
+    /// How many children a pool of php-fpm has.
+    fn children_of(&self, php: &str) -> u32 {
+        self.children.or_else(|| children::of_pool(php)).unwrap_or(children::UNKNOWN)
     }
 }
 
@@ -149,7 +154,7 @@ mod tests {
     #[test]
     fn every_token_of_the_preset_is_filled_in() {
         let names = [("listen", "L"), ("https", "H;"), ("server_name", "N"), ("root", "R"), ("pool", "G")];
-        let site = names.into_iter().chain([("cache", "C"), ("zone", "Z")]);
+        let site = names.into_iter().chain([("cache", "C"), ("zone", "Z"), ("php_children", "5")]);
         let owned = |values: Vec<(&'static str, &str)>| -> Vec<_> {
             values.into_iter().map(|(name, value)| (name, value.to_owned())).collect()
         };
