@@ -20,6 +20,7 @@ pub const URL: Protocol = Protocol::new(&ProtocolFacts {
     is_url: true,
     has_environment: false,
     key: DefaultKey { text: "$proxy_host$request_uri", documented: "what is asked for", warned: false },
+    lacks: &[],
 });
 
 static OF_ENVIRONMENT: &[FamilyRow] = &[FamilyRow::new(pass("Asks an origin.")), PARAM];

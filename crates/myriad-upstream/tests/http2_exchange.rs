@@ -368,6 +368,24 @@ fn a_body_that_is_dropped_ends_its_stream_alone() {
 }
 
 #[test]
+fn a_silent_connection_gets_no_more_requests() {
+    let origin = Origin::tcp(|number, socket| {
+        serve(socket, Config::default(), |connection, asked| match asked {
+            Asked::Request(stream, ..) if number > 0 => answer(connection, stream, "other"),
+            _ => true,
+        });
+    });
+    run(async {
+        let (group, pool) = (keeping(&origin.address, 1), HttpPool::new());
+        let mut request = http2(Method::Post, "");
+        request.timeouts.read_ms = 50;
+        let error = group.fetch(&pool, request).await.unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Timeout);
+        assert_eq!(text(&group, &pool, http2(Method::Post, "")).await.unwrap(), "other");
+    });
+}
+
+#[test]
 fn an_answer_that_breaks_off_is_an_error_and_not_an_end() {
     let origin = Origin::tcp(|_, socket| {
         serve(socket, Config::default(), |connection, asked| {

@@ -124,7 +124,7 @@ impl FamilyRow {
             Needs::Tls => protocol.may_be_secure(),
             Needs::Fields => !protocol.has_environment(),
         };
-        if !has_it {
+        if !has_it || !protocol.has(&self.row.name) {
             return None;
         }
         let name = Cow::Owned(format!("{}{}", protocol.prefix(), self.row.name));

@@ -20,12 +20,20 @@ pub struct ProtocolFacts {
     pub has_environment: bool,
     /// What a page is kept under where no `*_cache_key` is written.
     pub key: DefaultKey,
+    /// The rows of all protocols that this one has no use for, by the first words of their names behind the prefix.
+    pub lacks: &'static [&'static str],
 }
 
 impl ProtocolFacts {
     /// A protocol that tells a CGI environment to an address, without TLS.
-    pub const ENVIRONMENT: Self =
-        Self { prefix: "", schemes: &[], is_url: false, has_environment: true, key: DefaultKey::FULL };
+    pub const ENVIRONMENT: Self = Self {
+        prefix: "",
+        schemes: &[],
+        is_url: false,
+        has_environment: true,
+        key: DefaultKey::FULL,
+        lacks: &[],
+    };
 }
 
 /// The key of pages of a protocol, where none is written.
@@ -85,6 +93,14 @@ impl Protocol {
         self.0.has_environment
     }
 
+    /// Whether it has a row of that name, without the prefix, which all protocols have.
+    pub(crate) fn has(self, name: &str) -> bool {
+        let begins = |words: &&str| {
+            name.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        };
+        !self.0.lacks.iter().any(begins)
+    }
+
     /// Whether it can be spoken by TLS (`*_ssl_*`).
     pub fn may_be_secure(self) -> bool {
         self.0.schemes.iter().any(|scheme| scheme.secure)
@@ -130,6 +146,15 @@ impl fmt::Debug for Protocol {
 mod tests {
     use super::*;
     use crate::testing::{ENVIRONMENT, URL};
+
+    #[test]
+    fn rows_are_lacking_by_the_first_words_of_their_names() {
+        const LACKING: Protocol =
+            Protocol::new(&ProtocolFacts { lacks: &["cache", "no_cache"], ..ProtocolFacts::ENVIRONMENT });
+        assert!(["cached", "connect_timeout", "no"].iter().all(|name| LACKING.has(name)));
+        assert!(!["cache", "cache_key", "no_cache"].iter().any(|name| LACKING.has(name)));
+        assert!(URL.has("cache"));
+    }
 
     #[test]
     fn a_target_may_begin_with_a_scheme_and_an_url_must() {

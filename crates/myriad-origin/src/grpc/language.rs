@@ -14,6 +14,22 @@ pub(super) const GRPC: Protocol = Protocol::new(&ProtocolFacts {
     is_url: false,
     has_environment: false,
     key: DefaultKey::FULL,
+    // As in nginx: messages are neither gathered nor kept.
+    lacks: &[
+        "buffering",
+        "buffers",
+        "busy_buffers_size",
+        "cache",
+        "force_ranges",
+        "ignore_client_abort",
+        "limit_rate",
+        "max_temp_file_size",
+        "no_cache",
+        "request_buffering",
+        "send_lowat",
+        "store",
+        "temp",
+    ],
 });
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(GRPC, FAMILIES);

@@ -19,6 +19,7 @@ pub(super) const HTTP: Protocol = Protocol::new(&ProtocolFacts {
         documented: "`$scheme$proxy_host$request_uri`",
         warned: false,
     },
+    lacks: &[],
 });
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(HTTP, FAMILIES);

@@ -111,7 +111,7 @@ impl Exchange {
                 self.read_stall.moved();
                 Poll::Pending
             }
-            None => self.read_stall.poll_expired(cx).map(|()| Err(OriginError::timeout(phase))),
+            None => self.read_stall.poll_expired(cx).map(|()| Err(self.late(phase))),
         }
     }
 
@@ -143,9 +143,16 @@ impl Exchange {
             return Ok(());
         }
         match self.send_stall.poll_expired(cx) {
-            Poll::Ready(()) => Err(OriginError::timeout(Phase::Sending)),
+            Poll::Ready(()) => Err(self.late(Phase::Sending)),
             Poll::Pending => Ok(()),
         }
+    }
+
+    /// The origin is silent for too long. Whether it is the request or the connection that it has forgotten cannot be told: those that are
+    /// under way may end, and further ones have another connection.
+    fn late(&self, phase: Phase) -> OriginError {
+        self.shared.with(|state| state.client.shut_down());
+        OriginError::timeout(phase)
     }
 
     /// What is ready of the request body, up to about a frame, and whether it is the last.
