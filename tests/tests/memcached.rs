@@ -1,6 +1,6 @@
 //! A real memcached whose values are answers.
 //!
-//! covers: memcached_pass memcached_gzip_flag memcached_next_upstream $memcached_key
+//! covers: memcached_pass memcached_gzip_flag memcached_next_upstream
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
