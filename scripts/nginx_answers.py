@@ -10,6 +10,7 @@ new and empty but for a few files. A field counts as different whatever the reas
 
 import collections
 import concurrent.futures
+import difflib
 import json
 import os
 import pathlib
@@ -24,10 +25,10 @@ import time
 
 from nginx_text import Broken, directives
 
-# Bounds of one configuration: ports, names and requests; seconds of a request, of the start, and of all.
-PORTS, NAMES, MOST, PATIENCE, START, LONGEST = 3, 4, 48, 3, 4, 60
-# Folders of the machine in which sites' roots may be made.
-SITES = ("/var/www", "/srv", "/home", "/opt", "/usr/share/nginx", "/usr/share/webapps", "/usr/local/www", "/data", "/app", "/www")
+# Bounds of one configuration: addresses, names and requests; seconds of a request, of the start, and of all.
+ADDRESSES, NAMES, MOST, PATIENCE, START, LONGEST = 4, 4, 48, 3, 4, 60
+# Folders of the machine in which roots of sites and sockets may be made: each configuration has its own.
+SITES = ("/var/www", "/srv", "/home", "/opt", "/usr/share/nginx", "/usr/share/webapps", "/usr/local/www", "/data", "/app", "/www", "/run", "/dev/shm", "/tmp")
 FILES = {
     "index.html": "<html>front</html>\n", "index.php": "<?php\n", "style.css": "body { color: red }\n", "image.png": "\x89PNG", "app.js": "var a;\n",
     "robots.txt": "User-agent: *\n", "folder/index.html": "<html>folder</html>\n", "folder/empty/.keep": "", ".env": "secret\n",
@@ -67,7 +68,7 @@ def plan_of(texts):
 
 
 def answers_of(binary, prefix, conf, plan, modules=()):
-    """Answers by request; a text where the server did not start."""
+    """The addresses that the server listens at and its answers by request; a text where it did not start."""
     command = ["unshare", "-n", "-p", "-m", "-f", "--kill-child", "--mount-proc", sys.executable, __file__, binary, prefix, conf, json.dumps(plan), *modules]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST, check=False)
@@ -79,11 +80,15 @@ def answers_of(binary, prefix, conf, plan, modules=()):
 
 
 def differences(one, other):
-    """What differs between two servers' answers: request, what it is about, and both values."""
-    for request in one:
-        if request not in other:
+    """What differs between two servers: request, what it is about, and both values."""
+    if one["listens"] != other["listens"]:
+        yield "", "listens", " ".join(one["listens"]), " ".join(other["listens"])
+    for request, (status, fields, body) in one["answers"].items():
+        if request not in other["answers"]:
+            if one["listens"] == other["listens"]:
+                yield request, "status", status, None
             continue
-        (status, fields, body), (status2, fields2, body2) = one[request], other[request]
+        status2, fields2, body2 = other["answers"][request]
         if status != status2:
             yield request, "status", status, status2
             continue
@@ -95,8 +100,15 @@ def differences(one, other):
             if fields.get(name) != fields2.get(name):
                 yield request, name, fields.get(name), fields2.get(name)
         if status < 300 and body != body2 and not body.startswith("Active connections"):
-            for line in sorted(set(body.split("\n")) ^ set(body2.split("\n")))[:2]:
-                yield request, "body", line if line in body.split("\n") else None, line if line in body2.split("\n") else None
+            lines, lines2 = body.split("\n"), body2.split("\n")
+            changes = [change for change in difflib.SequenceMatcher(None, lines, lines2, autojunk=False).get_opcodes() if change[0] != "equal"]
+            for _, start, end, start2, end2 in changes[:2]:
+                yield request, "body", "\n".join(lines[start:end]) or None, "\n".join(lines2[start2:end2]) or None
+
+
+def answered(answers):
+    """How many requests have an answer: two that fail alike prove nothing."""
+    return sum(status > 0 for status, _, _ in answers["answers"].values())
 
 
 def report(results):
@@ -120,10 +132,12 @@ def report(results):
 
 # What follows runs within the namespaces.
 
-def prepare(plan):
-    """The loopback, the folders of sites and their files."""
+def prepare(plan, needed):
+    """The loopback, the folders of sites and their files. A folder that holds what is needed stays as it is."""
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     for folder in SITES:
+        if any(f"{os.path.realpath(one)}/".startswith(f"{folder}/") for one in needed):
+            continue
         os.makedirs(folder, exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
     for root in dict.fromkeys(plan["roots"]):
@@ -204,15 +218,15 @@ def parameters(file):
 
 
 def listening():
-    """Ports of TCP that somebody listens at on every address or the loopback, by their addresses."""
-    found = {}
+    """The addresses of TCP that somebody listens at, as one asks them from this machine: port and host."""
+    found = set()
     for name, family in (("/proc/net/tcp", 4), ("/proc/net/tcp6", 6)):
         for line in pathlib.Path(name).read_text().splitlines()[1:]:
             local, state = line.split()[1], line.split()[3]
             if state == "0A":
                 address, port = local.split(":")
                 host = socket.inet_ntop(socket.AF_INET, bytes.fromhex(address)[::-1]) if family == 4 else "::1"
-                found.setdefault(int(port, 16), "127.0.0.1" if host == "0.0.0.0" else host)
+                found.add((int(port, 16), "127.0.0.1" if host == "0.0.0.0" else host))
     return found
 
 
@@ -269,34 +283,47 @@ def requests_of(plan):
 
 def within(binary, prefix, conf, plan, *modules):
     plan = json.loads(plan)
-    prepare(plan)
+    prepare(plan, [binary, prefix, *modules])
     for address in plan["origins"]:
         origin(address)
-    before = set(listening())
+    before = listening()
     loads = "".join(f"load_module {module};" for module in modules)
     subprocess.run([binary, "-e", "/dev/stderr", "-p", f"{prefix}/", "-c", conf, *(["-g", loads] if loads else [])], stdout=2, timeout=START * 4, check=False) \
         if b"daemon" not in pathlib.Path(conf).read_bytes() else subprocess.Popen([binary, "-p", f"{prefix}/", "-c", conf], stdout=2)
     until = time.monotonic() + START
-    while not (ports := {port: host for port, host in listening().items() if port not in before}) and time.monotonic() < until:
+    while not listening() - before and time.monotonic() < until:
         time.sleep(0.05)
     time.sleep(0.3)
-    ports = {port: host for port, host in listening().items() if port not in before}
-    todo, secured = [], {}
-    for port, host in sorted(ports.items())[:PORTS]:
-        for tls in (False, True):
-            try:
-                secured[port] = tls if ask(host, port, tls, plan["names"][-1], "GET", "/")[0] not in (0, *(() if tls else (400,))) else secured.get(port, False)
-            except (OSError, ValueError):
-                pass
-        todo += [(host, port, secured.get(port, False), *request) for request in requests_of(plan)][: MOST // min(len(ports), PORTS) + 8]
-    def asked(one):
-        try:
-            return ask(*one)
-        except (OSError, ValueError) as error:
-            return 0, {"error": type(error).__name__}, ""
+    addresses = sorted(listening() - before)
+    todo = []
+    for port, host in addresses[:ADDRESSES]:
+        tls = speaks_tls(host, port, plan["names"][-1])
+        todo += [(host, port, tls, *request) for request in requests_of(plan)][: MOST // min(len(addresses), ADDRESSES) + 8]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(asked, todo))
-    print(json.dumps({" ".join(map(str, one[1:])).replace("\r\n", " ").strip(): answer for one, answer in zip(todo, answers)}))
+    by_request = {" ".join(map(str, one)).replace("\r\n", " ").strip(): answer for one, answer in zip(todo, answers)}
+    print(json.dumps({"listens": [f"{host}:{port}" for port, host in addresses], "answers": by_request}))
+
+
+def speaks_tls(host, port, name):
+    """Whether one is answered by TLS there; a server of TLS says 400 to plain requests."""
+    speaks = False
+    for tls in (False, True):
+        try:
+            status = ask(host, port, tls, name, "GET", "/")[0]
+        except (OSError, ValueError):
+            continue
+        if status and (tls or status != 400):
+            speaks = tls
+    return speaks
+
+
+def asked(one):
+    """The answer of a request; status 0 with the error where there is none."""
+    try:
+        return ask(*one)
+    except (OSError, ValueError) as error:
+        return 0, {"error": type(error).__name__}, ""
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 import pathlib
 import tempfile
 
+from nginx_answers import answered, differences, plan_of
 from nginx_templates import filled
 from nginx_text import Broken, Rewriting, below, directives
 from nginx_trees import fences_of
@@ -54,6 +55,21 @@ NOT_FOUND = {"none.conf": None}
 
 # Text that is not nginx's language.
 NONE = ["a", "a {", "}", "[php]\nuser = x", '"a"b;', ";"]
+
+# What two servers answer by request, and what must be said of it.
+ANSWERS = [
+    ({"a": (200, {"x": "1"}, "one\ntwo\n")}, {"a": (200, {"x": "1", "date": "now"}, "one\ntwo\n")}, []),
+    ({"a": (200, {}, "")}, {"a": (404, {"x": "1"}, "no")}, [("a", "status", 200, 404)]),
+    ({"a": (200, {}, "")}, {}, [("a", "status", 200, None)]),
+    ({"a": (200, {"x": "1"}, "")}, {"a": (200, {"x": "2"}, "")}, [("a", "x", "1", "2")]),
+    ({"a": (200, {}, "one\ntwo")}, {"a": (200, {}, "two\none")}, [("a", "body", None, "two"), ("a", "body", "two", None)]),
+    ({"a": (200, {}, "same\none")}, {"a": (200, {}, "same\ntwo")}, [("a", "body", "one", "two")]),
+    ({"a": (405, {}, "")}, {"a": (405, {"allow": "GET"}, "")}, []),
+    ({"a": (0, {"error": "x"}, "")}, {"a": (200, {}, "")}, [("a", "status", 0, 200)]),
+]
+
+# A configuration, and what is asked by it.
+ASKED = "http { server { server_name a.test *.test; root /srv/x; location /in/ { proxy_pass http://127.0.0.1:81; } location ~ php { fastcgi_pass unix:/run/p; } } }"
 
 # A server that loads what does not name a word of its own, and says what it was asked; `more_set_headers` needs a module.
 SERVER = r"""#!/bin/sh
@@ -110,7 +126,24 @@ def self_check(program):
     listed = "# remark\na/b /x/ *.conf # what it is\nc/d\n"
     if list(program.sources_of(listed)) != [("a/b", ["/x/", "*.conf"]), ("c/d", ["*"])]:
         yield "self-check: the list of sources is not read"
+    yield from self_check_answers()
     yield from self_check_run(program)
+
+
+def self_check_answers():
+    """What is said wrongly of answers."""
+    here = ["127.0.0.1:80"]
+    for one, other, expected in ANSWERS:
+        found = list(differences({"listens": here, "answers": one}, {"listens": here, "answers": other}))
+        if found != expected:
+            yield f"self-check: {one} beside {other}: expected {expected}, found {found}"
+    if next(differences({"listens": here, "answers": {}}, {"listens": [], "answers": {}}), None) != ("", "listens", "127.0.0.1:80", ""):
+        yield "self-check: a server that does not listen is not seen"
+    if answered({"answers": {"a": (0, {}, ""), "b": (404, {}, "")}}) != 1:
+        yield "self-check: a request without an answer counts as answered"
+    plan = plan_of([ASKED])
+    if (plan["names"], plan["roots"], plan["origins"], plan["targets"][-2:]) != (["localhost", "a.test"], ["/srv/x"], ["127.0.0.1:81", "unix:/run/p"], ["/in/", "/in/x"]):
+        yield f"self-check: what is asked by {ASKED!r}: {plan}"
 
 
 def self_check_run(program):

@@ -128,6 +128,15 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
                 "`try_files`, names without a slash",
                 "are looked for in the root; nginx appends them to its last folder's name",
             ),
+            (
+                "the last word of `try_files` behind an `alias`",
+                "loses the location's prefix as in nginx where it has variables and then still begins with a slash \
+                 (`/a//a/index.php?$args`); else it stays as it is, where nginx asks for a URI without a slash, which no location has",
+            ),
+            (
+                "`proxy_set_header Host` twice",
+                "the last one is sent; nginx sends both lines, which an origin refuses",
+            ),
             ("variables that need each other", "are answered with 500; nginx goes on with what it has"),
             (
                 "regular expressions",

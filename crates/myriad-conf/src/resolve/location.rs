@@ -165,7 +165,7 @@ impl Builder<'_> {
             }
             Matcher::Regex { .. } => {
                 content.alias_prefix_len = None;
-                if !content.root.has_variables() {
+                if !content.root.has_variables() && content.try_files.is_none() {
                     let message =
                         "\"alias\" without captures in a regex location serves one path for every URI";
                     self.findings.push(

@@ -50,7 +50,12 @@ fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
     let request = &exchange.request;
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
     let posts = request.received.head.method() == Method::Post;
-    if request.route.uri.contains(&0) || !request.route.uri.starts_with(b"/") {
+    // What `try_files` has found may have another form: it is empty where that is the root itself.
+    let begins = match request.route.uri.first() {
+        Some(first) => *first == b'/' || request.route.form.behind_alias,
+        None => true,
+    };
+    if request.route.uri.contains(&0) || !begins {
         return Step::Error(404);
     }
     if !reads
@@ -210,7 +215,9 @@ fn find_index(exchange: &mut Exchange, look: Look) -> Option<Step> {
         let found = scratch::with_buffer(|file| {
             of_uri(request, &request.route.uri, frame, file).ok()?;
             file.extend_from_slice(&target);
-            look(request, frame, file).file().map(|_| ())
+            let entry = look(request, frame, file);
+            // As in nginx, a folder of that name will do: the client is led to it.
+            (entry.file().is_some() || entry.is_directory()).then_some(())
         });
         if found.is_some() {
             request.route.uri.extend_from_slice(&target);

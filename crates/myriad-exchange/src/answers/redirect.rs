@@ -121,4 +121,5 @@ pub fn local_redirect_to(request: &mut Request, path: &[u8], args: &[u8]) {
     request.route.form.changed = true;
     request.route.form.off_location = false;
     (request.route.form.by_candidate, request.route.form.packed) = (false, false);
+    request.route.form.behind_alias = false;
 }

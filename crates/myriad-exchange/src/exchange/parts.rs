@@ -60,6 +60,7 @@ impl Route {
         let form = UriForm {
             changed: self.form.changed,
             off_location: self.form.off_location,
+            behind_alias: self.form.behind_alias,
             ..UriForm::default()
         };
         Self { internal: false, redirects: 0, form, ..self.clone() }
@@ -82,6 +83,8 @@ pub struct UriForm {
     pub by_candidate: bool,
     /// Whether the file at the URI is sent as the gzip copy that lies beside it.
     pub packed: bool,
+    /// Whether the URI is a name that `try_files` has found behind the alias of a regular expression.
+    pub behind_alias: bool,
 }
 
 /// What went wrong so far, and what an `error_page` has said about the answer to come.

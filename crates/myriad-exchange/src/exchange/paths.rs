@@ -13,12 +13,18 @@ pub fn root(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<(
     request.place().files.root.eval(request, frame, out)
 }
 
-/// Appends the path that `uri` names in the current place: root and URI, or the alias in place of the location.
+/// Appends the path that `uri` names in the current place: root and URI, or the alias in place of the location. The alias of
+/// a regular expression is the whole path, unless `try_files` has found a name behind it.
 pub fn of_uri(request: &Request, uri: &[u8], frame: &mut Frame, out: &mut Vec<u8>) -> Result<(), EvalError> {
     let place = request.place();
     root(request, frame, out)?;
     match place.files.rooting {
-        Rooting::Whole => return Ok(()),
+        Rooting::Whole => {
+            if request.route.form.behind_alias {
+                below_alias(uri, out);
+            }
+            return Ok(());
+        }
         Rooting::Alias(prefix) => {
             below_alias(uri.get(prefix..).unwrap_or_default(), out);
             return Ok(());

@@ -198,11 +198,14 @@ impl Compile<'_> {
     fn try_files(&mut self, try_files: &settings::TryFiles, settings: &Settings) -> TryFiles {
         let candidate = |text: &Text| match text.bytes() {
             name @ [b'@', ..] => Candidate::Location(name.into()),
-            // A slash at the end asks for a directory.
-            name => {
-                let directory = name.len() > 1 && name.ends_with(b"/");
-                Candidate::Path { name: self.template(text), directory }
-            }
+            // A slash at the end asks for a directory, and is no part of its name: `/` alone is the root itself.
+            name => match name.strip_suffix(b"/") {
+                Some(folder) => {
+                    let name = self.template(&Text::new(folder.to_vec(), text.span));
+                    Candidate::Path { name, directory: true }
+                }
+                None => Candidate::Path { name: self.template(text), directory: false },
+            },
         };
         let candidates: Vec<Candidate> = try_files.candidates.iter().map(candidate).collect();
         let root = self.root(&settings.content.root);

@@ -31,10 +31,12 @@ pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
         exchange.request.believes_until(tried.until_ms);
     }
     match tried {
-        Ok(Tried { candidate: None, .. }) => Some(end(exchange, &rules.end)),
+        Ok(Tried { candidate: None, .. }) => Some(end(exchange, place, &rules.end)),
         Ok(Tried { candidate: Some(index), .. }) => match &rules.candidates[index as usize] {
-            Candidate::Path { name, directory } => {
-                take(exchange, place, name, *directory).err().map(|error| failed(exchange, &error))
+            // Behind the alias of a regular expression the URI stays that of the folder, as in nginx.
+            Candidate::Path { directory: true, .. } if place.files.rooting == Rooting::Whole => None,
+            Candidate::Path { name, .. } => {
+                take(exchange, place, name).err().map(|error| failed(exchange, &error))
             }
             Candidate::Location(name) => {
                 exchange.request.route.form.by_candidate = true;
@@ -81,10 +83,13 @@ fn look_for(
         if request.route.form.by_candidate && uri.ends_with(PACKED) && !accepts_gzip(request) {
             return Ok(false);
         }
+        let before = std::mem::replace(&mut request.route.form.behind_alias, true);
         let entry = scratch::with_buffer(|file| {
             of_uri(request, uri, frame, file)?;
             Ok((!file.contains(&0)).then(|| look(request, frame, file)))
-        })?;
+        });
+        request.route.form.behind_alias = before;
+        let entry = entry?;
         let is_there = entry.is_some_and(|entry| {
             *until_ms = place.files.validity.until_ms(&entry).min(*until_ms);
             if directory { entry.is_directory() } else { entry.file().is_some() }
@@ -129,25 +134,21 @@ fn accepts_gzip(request: &Request) -> bool {
     myriad_output::accepted(request, ProxiedFacts::default()).contains(Coding::Gzip)
 }
 
-/// The candidate becomes the URI. The slash at the end of a folder's only says what to look for.
-fn take(
-    exchange: &mut Exchange,
-    place: &Place,
-    template: &Template,
-    directory: bool,
-) -> Result<(), EvalError> {
+/// The candidate becomes the URI. That of `/` alone is empty below a `root`: the content leads the client to `/`, as nginx does.
+fn take(exchange: &mut Exchange, place: &Place, template: &Template) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
     scratch::with_buffer(|uri| {
         write_candidate(request, frame, place, template, uri)?;
-        if directory && uri.len() > 1 && uri.ends_with(b"/") {
-            uri.pop();
-        }
         request.route.form.packed = request.route.form.by_candidate && uri.ends_with(PACKED);
         if request.route.form.packed {
             uri.truncate(uri.len() - PACKED.len());
         }
         request.route.uri.clear();
         request.route.uri.extend_from_slice(uri);
+        if place.files.rooting == Rooting::Whole {
+            request.route.form.behind_alias = true;
+            request.shortcut.strayed.set(true);
+        }
         Ok(())
     })
 }
@@ -177,7 +178,17 @@ fn behind_alias(request: &Request, prefix: usize, is_plain: bool, name: &mut Vec
     }
 }
 
-fn end(exchange: &mut Exchange, end: &TryFilesEnd<Template>) -> Step {
+/// The last word, too, follows the alias in nginx, which takes the location's prefix from one with variables: recipes write
+/// it twice (`/a//a/index.php?$args`). Where nothing that begins with a slash would be left, the word stays as it is: nginx
+/// goes to `index.php` then, which no location has.
+fn without_doubled_prefix(request: &Request, prefix: usize, target: &mut Vec<u8>) {
+    let prefix = request.route.uri.get(..prefix).unwrap_or_default();
+    if target.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(b"/")) {
+        target.drain(..prefix.len());
+    }
+}
+
+fn end(exchange: &mut Exchange, place: &Place, end: &TryFilesEnd<Template>) -> Step {
     match end {
         TryFilesEnd::Code(status) => Step::Error(*status),
         TryFilesEnd::Named(name) => Step::Named(name.bytes().into()),
@@ -186,6 +197,11 @@ fn end(exchange: &mut Exchange, end: &TryFilesEnd<Template>) -> Step {
             let mut target = Vec::new();
             match template.eval(request, frame, &mut target) {
                 Ok(()) => {
+                    if let Rooting::Alias(prefix) = place.files.rooting
+                        && template.as_static().is_none()
+                    {
+                        without_doubled_prefix(request, prefix, &mut target);
+                    }
                     local_redirect(request, &target);
                     if !target.starts_with(b"/") {
                         // As nginx: `try_files $uri = 404` asks for the URI `404`, which no prefix and no file has.

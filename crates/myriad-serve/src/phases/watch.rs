@@ -24,8 +24,8 @@ pub(super) fn location(sink: &dyn Sink, request: &Request, found: bool) {
 
 /// One name of `try_files`.
 pub(super) fn tried(sink: &dyn Sink, uri: &[u8], directory: bool, found: bool) {
-    // The slash at the end only says that a folder is meant.
-    let uri = if directory && uri.len() > 1 { uri.strip_suffix(b"/").unwrap_or(uri) } else { uri };
+    // The root itself has an empty name.
+    let uri = if uri.is_empty() { b"/" } else { uri };
     let kind = if directory { "folder" } else { "file" };
     let outcome = if found { "is there" } else { "is not there" };
     sink.note("try", format!("the {kind} {}", String::from_utf8_lossy(uri)), outcome.to_owned(), None);
