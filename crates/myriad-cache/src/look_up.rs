@@ -11,6 +11,7 @@ use crate::explain;
 use crate::hidden_fields::hides_fields;
 use crate::next::{Cached, Next, Occasion, PassReason};
 use crate::other_codings;
+use crate::shield;
 use crate::told;
 use myriad_control::purge::request as purge;
 use myriad_exchange::exchange::{Exchange, Step, shortcut};
@@ -48,6 +49,13 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
         cache_bypass: condition,
     };
     let reason = bypass(&facts, &cache.rules);
+    // What bypasses the cache goes to the origin for certain; else the page is looked up first.
+    if reason.is_some()
+        && let Some(step) = shield::challenge(exchange)
+    {
+        return Ok(Next::Done(step));
+    }
+    let Exchange { request, frame } = exchange;
     // The key may hold the body (`$request_body`), so it is read before the key is made.
     if reason.is_none_or(BypassReason::may_store) && !request.upload.body.is_empty() {
         return Ok(Next::Gather);

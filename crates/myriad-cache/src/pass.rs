@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use myriad_log::Level;
 use myriad_policy::{CacheStatus, Failure};
-use myriad_shield::origin_query_limit;
 use myriad_upstream::{OriginError, OriginResponse, RequestPayload};
 
 use crate::fetch::{NoAnswer, failure, is_of_the_origin};
@@ -23,7 +22,7 @@ use myriad_origin::upload;
 
 /// Asks an origin that has no cache before it, and passes its answer on.
 pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
-    if let Some(step) = origin_query_limit::judge(exchange, false, myriad_net::clock::now_ms()) {
+    if let Some(step) = shield::judge(exchange, false, myriad_net::clock::now_ms()) {
         return step;
     }
     match ask(exchange, origin, None).await {

@@ -1,7 +1,7 @@
-//! What keeps a page from being fetched now, though a visitor asks for it: `origin_backoff`, `origin_query_limit`.
+//! What keeps a page from being fetched now, though a visitor asks for it: `origin_challenge`, `origin_query_limit`, `origin_backoff`.
 
 use myriad_policy::Failure;
-use myriad_shield::{origin_backoff, origin_query_limit};
+use myriad_shield::{origin_backoff, origin_challenge, origin_query_limit};
 use myriad_store::Failure as StoreFailure;
 
 use crate::fetch::NoAnswer;
@@ -9,6 +9,20 @@ use crate::next::{Cached, Next};
 use crate::stale_instead::stale_instead;
 use myriad_exchange::exchange::{Exchange, Request, Step};
 use myriad_page::Page;
+
+/// Judges a request that no stored page answers. `keyed` says that it has the key of one. A step is the answer of a request that must
+/// not go to the origin.
+pub(crate) fn judge(exchange: &mut Exchange, keyed: bool, now: u64) -> Option<Step> {
+    origin_challenge::judge(exchange, now).or_else(|| origin_query_limit::judge(exchange, keyed, now))
+}
+
+/// The page of a visitor who has to prove first that a browser works for him (`origin_challenge`).
+pub(crate) fn challenge(exchange: &mut Exchange) -> Option<Step> {
+    if exchange.request.received.sink.is_some() {
+        return None;
+    }
+    origin_challenge::judge(exchange, myriad_net::clock::now_ms())
+}
 
 /// Says what a visitor gets whose page must not be fetched now; none where it may. `stale` is what is stored of the page.
 pub(crate) fn instead(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<&Page>) -> Option<Next> {
@@ -18,7 +32,7 @@ pub(crate) fn instead(exchange: &mut Exchange, cached: Cached<'_>, stale: Option
     let now = myriad_net::clock::now_ms();
     // A page that was stored has been let through.
     if stale.is_none()
-        && let Some(step) = origin_query_limit::judge(exchange, true, now)
+        && let Some(step) = judge(exchange, true, now)
     {
         return Some(Next::Done(step));
     }

@@ -53,7 +53,7 @@ pub use family::{ExamineBlock, ExamineHttp, ExamineLocation, Family, FamilyRow, 
 pub(crate) use known::known;
 pub use listen::{BadListenAddress, is_host_name, listen_addresses};
 pub use media_types::add_types;
-pub use network::network;
+pub use network::{network, parse_network};
 pub use pass::{PARAM, pass, pass_with_methods};
 pub use permissions::{folder_permissions, permissions};
 pub use rewrite::call;

@@ -22,6 +22,11 @@ pub fn network(args: &mut Arguments<'_>, index: usize, text: &[u8]) -> Result<Ne
     Ok(Network::Cidr(masked, bits))
 }
 
+/// An address, or an address with `/prefix`; none for anything else. Bits beyond the prefix do not count.
+pub fn parse_network(text: &[u8]) -> Option<Network> {
+    parse_cidr(text).map(|(ip, bits)| Network::Cidr(mask(ip, bits), bits))
+}
+
 /// An address with the number of bits that count; the address as written.
 pub(super) fn parse_cidr(text: &[u8]) -> Option<(IpAddr, u8)> {
     let text = std::str::from_utf8(text).ok()?;

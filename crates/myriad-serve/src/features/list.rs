@@ -19,7 +19,7 @@ use myriad_geoip::{geoip, geoip2};
 use myriad_origin::{early_hints, mirror, protocols, store, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, more_headers, slice};
-use myriad_shield::{origin_backoff, origin_query_limit, origin_queue};
+use myriad_shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
 
 /// Every feature, a line each, in the order in which they are compiled.
 static FEATURES: &[Feature] = &[
@@ -63,6 +63,8 @@ static FEATURES: &[Feature] = &[
     origin_queue::FEATURE,
     origin_backoff::FEATURE,
     origin_query_limit::FEATURE,
+    origin_challenge::FEATURE,
+    bots::FEATURE,
     real_ip::FEATURE,
     Feature::new("referers", referers::ROWS)
         .compiled_by(referers::compile)

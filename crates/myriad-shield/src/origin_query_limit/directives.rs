@@ -17,7 +17,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Set::Settings(origin_query_limit),
     "How many new queries (what stands behind `?`) go to an origin in a time: `rate=20r/m`, and `burst=` (as many as in a minute) at \
      once; `per=path`, `network` (/24, /48 of IPv6) or `server`. Beyond that `action=strip` redirects to the page without the \
-     arguments but those that `keep=a,b` names, `action=429` or `503` refuses. Pages that are stored are always served. It is for requests \
+     arguments but those that `keep=a,b` names, `action=challenge` asks for a pass (`origin_challenge`), `action=429` or `503` refuses. Pages that are stored are always served. It is for requests \
      that may share a page; a line a second of the error log names the arguments.",
 )
 .default("off")
@@ -59,13 +59,14 @@ fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
             (b"per=", b"server") => per = Per::Server,
             (b"keep=", _) => keep = value.split(|byte| *byte == b',').map(Into::into).collect(),
             (b"action=", b"strip") => action = Action::Strip,
+            (b"action=", b"challenge") => action = Action::Challenge,
             (b"action=", b"429") => action = Action::Status(429),
             (b"action=", b"503") => action = Action::Status(503),
             _ => {
                 return Err(args.invalid(
                     index,
                     "`off`, or `rate=20r/m`, `burst=N`, `per=path`, `network` or `server`, `keep=NAME,NAME`, \
-                     `action=strip`, `429` or `503`",
+                     `action=strip`, `challenge`, `429` or `503`",
                 ));
             }
         }

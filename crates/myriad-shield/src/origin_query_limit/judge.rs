@@ -9,6 +9,8 @@ use myriad_log::{Level, OnceASecond};
 
 use super::settings::{Action, Per, QueryRules};
 use super::table::TABLE;
+use crate::network::network;
+use crate::origin_challenge::{self, Rules as ChallengeRules};
 
 /// Most bytes of argument names that a line of the log shows.
 const SHOWN: usize = 200;
@@ -16,12 +18,14 @@ const SHOWN: usize = 200;
 /// `origin_query_limit` of a place.
 pub(super) struct QueryLimit {
     rules: QueryRules,
+    /// How visitors prove that a browser works for them, with `action=challenge`.
+    challenge: ChallengeRules,
     told: OnceASecond,
 }
 
 impl QueryLimit {
-    pub(super) fn new(rules: QueryRules) -> Self {
-        Self { rules, told: OnceASecond::default() }
+    pub(super) fn new(rules: QueryRules, challenge: ChallengeRules) -> Self {
+        Self { rules, challenge, told: OnceASecond::default() }
     }
 }
 
@@ -29,7 +33,7 @@ impl QueryLimit {
 /// is the answer of a request that must not go to the origin.
 pub fn judge(exchange: &mut Exchange, keyed: bool, now: u64) -> Option<Step> {
     let request = &exchange.request;
-    let QueryLimit { rules, told } = request.place().features.get()?;
+    let QueryLimit { rules, challenge, told } = request.place().features.get()?;
     let sent = request.sent_uri()?;
     let at = sent.iter().position(|byte| *byte == b'?')?;
     let (path, query) = (&sent[..at], &sent[at + 1..]);
@@ -39,7 +43,12 @@ pub fn judge(exchange: &mut Exchange, keyed: bool, now: u64) -> Option<Step> {
         return None;
     }
     let key = if keyed { &*request.cache.key } else { sent };
-    if TABLE.lets((&*request.server().name, key), CountedBy::of(request, rules.per, path), rate(rules), now) {
+    // Who holds a pass counts alone: it does not open the origin to whatever else he asks for.
+    let pass = (rules.action == Action::Challenge)
+        .then(|| origin_challenge::holder(request, challenge, now))
+        .flatten();
+    let counted_by = pass.map_or_else(|| CountedBy::of(request, rules.per, path), CountedBy::Pass);
+    if TABLE.lets((&*request.server().name, key), counted_by, rate(rules), now) {
         return None;
     }
     if told.admits(now) {
@@ -47,6 +56,9 @@ pub fn judge(exchange: &mut Exchange, keyed: bool, now: u64) -> Option<Step> {
         let message =
             format_args!("too many new queries of \"{path}\" (origin_query_limit), the last of {names}");
         request.log(Level::Warn, message);
+    }
+    if rules.action == Action::Challenge && pass.is_none() {
+        return Some(origin_challenge::stand_before(request, challenge, now));
     }
     let stripped = if rules.action == Action::Strip { stripped(path, query, &rules.keep) } else { None };
     let interval_ms = rules.interval_ms;
@@ -70,6 +82,7 @@ enum CountedBy<'a> {
     Path(&'a [u8], &'a [u8]),
     Network(IpAddr),
     Server(&'a [u8]),
+    Pass(u128),
 }
 
 impl<'a> CountedBy<'a> {
@@ -81,14 +94,6 @@ impl<'a> CountedBy<'a> {
             // Who comes over a unix socket has no network.
             _ => Self::Server(server),
         }
-    }
-}
-
-/// The /24 of an address, or its /48: what one customer of a provider has many of.
-fn network(client: IpAddr) -> IpAddr {
-    match client.to_canonical() {
-        IpAddr::V4(address) => IpAddr::V4((u32::from(address) & !0xff).into()),
-        IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 80 << 80).into()),
     }
 }
 
@@ -143,16 +148,6 @@ mod tests {
         assert_eq!(url("/\\evil.test/", "a").as_deref(), Some("/evil.test/"));
         assert_eq!(url("/", "a").as_deref(), Some("/"));
         assert_eq!(url("/", "page=2&p=1"), None);
-    }
-
-    #[test]
-    fn networks_are_those_of_one_customer() {
-        let same = |one: &str, other: &str| {
-            network(one.parse().expect("an address")) == network(other.parse().expect("an address"))
-        };
-        assert!(same("192.0.2.1", "192.0.2.200") && !same("192.0.2.1", "192.0.3.1"));
-        assert!(same("2001:db8:1:2::1", "2001:db8:1:3::9") && !same("2001:db8:1::1", "2001:db8:2::1"));
-        assert!(same("::ffff:192.0.2.1", "192.0.2.9"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
+use crate::origin_challenge::rules as challenge_rules;
 use judge::QueryLimit;
 pub use judge::judge;
 use settings::QuerySettings;
@@ -21,6 +22,6 @@ pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_b
 
 fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     if let Some(rules) = &settings.feature::<QuerySettings>().0 {
-        features.keep(QueryLimit::new(rules.clone()));
+        features.keep(QueryLimit::new(rules.clone(), challenge_rules(settings)));
     }
 }

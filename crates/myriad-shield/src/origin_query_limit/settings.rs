@@ -31,6 +31,8 @@ pub(super) enum Per {
 pub(super) enum Action {
     /// A redirect to the page without the arguments.
     Strip,
+    /// A challenge (`origin_challenge`); whoever has passed it counts alone, and gets 429 beyond the limit.
+    Challenge,
     /// An error.
     Status(u16),
 }

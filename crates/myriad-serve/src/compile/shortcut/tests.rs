@@ -120,6 +120,7 @@ const APART: &[&str] = &[
     "early_hints",
     "fastcgi_pass",
     "more_set_input_headers",
+    "origin_challenge",
     "origin_priority",
 ];
 

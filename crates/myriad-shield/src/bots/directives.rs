@@ -1,0 +1,70 @@
+//! The block, and its lines read.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, block, parse_network};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Node};
+
+use super::list::Line;
+use super::settings::BotSettings;
+
+const LINE: &str = "write `CLASS \"part of User-Agent\" [network ...];`, as in `monitor \"MyUptime\" 192.0.2.0/24;`, or `builtin off;`";
+
+pub(super) static ROWS: &[Directive] = &[Directive::new(
+    "bots",
+    Contexts::HTTP,
+    block(0, 0),
+    Set::Settings(bots),
+    "Robots that are asked before the built-in list (`presets/bots.conf`): lines `CLASS \"part of User-Agent\" [network ...];`, of which the \
+     first that fits counts, and `builtin off;`. The class is what `$bot` shows, `none` makes a visitor; who says a robot's name and \
+     comes from none of its networks is `forged`.",
+)
+.repeats()
+.own()];
+
+fn bots(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let said = settings.feature_mut::<BotSettings>();
+    said.is_said = true;
+    for line in args.node.block.iter().flatten() {
+        if line.name.text == b"builtin" {
+            said.builtin = builtin(line)?;
+        } else {
+            said.lines.push(robot(line)?);
+        }
+    }
+    Ok(())
+}
+
+fn builtin(line: &Node) -> Result<bool, Diagnostic> {
+    match line.args.as_slice() {
+        [word] if word.text == b"on" => Ok(true),
+        [word] if word.text == b"off" => Ok(false),
+        _ => {
+            Err(Diagnostic::error(line.span, "invalid \"builtin\"")
+                .help("write `builtin off;` or `builtin on;`"))
+        }
+    }
+}
+
+fn robot(line: &Node) -> Result<Line, Diagnostic> {
+    let class = line.name.text.as_slice();
+    let sound = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    if line.block.is_some() || !class.iter().all(sound) {
+        let shown = String::from_utf8_lossy(class);
+        return Err(Diagnostic::error(line.name.span, format!("invalid class \"{shown}\"")).help(LINE));
+    }
+    let [agent, networks @ ..] = line.args.as_slice() else {
+        return Err(Diagnostic::error(line.span, "no part of User-Agent is named").help(LINE));
+    };
+    if agent.text.is_empty() {
+        return Err(Diagnostic::error(agent.span, "an empty text is part of every User-Agent").help(LINE));
+    }
+    let network = |word: &myriad_conf::Word| {
+        parse_network(&word.text).ok_or_else(|| {
+            let shown = String::from_utf8_lossy(&word.text);
+            Diagnostic::error(word.span, format!("invalid network \"{shown}\"")).help(LINE)
+        })
+    };
+    let class = if class == b"none" { &b""[..] } else { class };
+    let networks = networks.iter().map(network).collect::<Result<_, _>>()?;
+    Ok(Line { class: class.into(), agent: agent.text.as_slice().into(), networks })
+}

@@ -1,0 +1,37 @@
+//! `$bot`: which kind of robot a visitor is, by what it calls itself and by the network that it comes from.
+//!
+//! | file | what |
+//! |---|---|
+//! | `presets/bots.conf` | the built-in list |
+//! | `list` | a list, and a visitor looked up in it |
+//! | `directives`, `settings` | the block `bots`; what it says |
+//! | `variables` | `$bot`, `$bot_name`, `$bot_verified` |
+
+mod directives;
+mod list;
+mod settings;
+mod variables;
+
+use std::sync::Arc;
+
+use myriad_conf::settings::Settings;
+use myriad_exchange::feature::Feature;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+
+use list::BotList;
+use settings::BotSettings;
+
+/// The feature, for the list of them.
+pub const FEATURE: Feature =
+    Feature::new("shield", directives::ROWS).compiled_by(compile).with_variables(variables::VARIABLES);
+
+/// Keeps the list of a configuration that has its own lines.
+fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    if settings.feature::<BotSettings>().is_said {
+        let list = compiler.share(|http| {
+            let said = http.settings.feature::<BotSettings>();
+            BotList::new(said.lines.clone(), said.builtin)
+        });
+        features.keep::<Arc<BotList>>(list);
+    }
+}

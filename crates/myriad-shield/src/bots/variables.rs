@@ -1,0 +1,82 @@
+//! `$bot*`.
+
+use std::sync::Arc;
+
+use myriad_conf::registry::Status;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::runtime::Reads;
+use myriad_exchange::runtime::Value::Made;
+use myriad_http::Known;
+
+use super::list::{Bot, BotList};
+
+/// What these variables follow from. (`Sec-Purpose` is read, too: what follows from the connection takes no short way anyhow.)
+const READS: &[Reads] = &[Reads::FromField(Known::UserAgent), Reads::Connection];
+
+/// What is known of the visitor as a robot. Configurations have maps of these names.
+pub(super) const VARIABLES: &[Row] = &[
+    Row::new("shield", "bot", READS, Made(class)).fares(Status::Own).yielding(),
+    Row::new("shield", "bot_name", READS, Made(name)).fares(Status::Own).yielding(),
+    Row::new("shield", "bot_verified", READS, Made(verified)).fares(Status::Own).yielding(),
+];
+
+fn find(request: &Request) -> Option<Bot<'_>> {
+    let list: &BotList = match request.place().features.get::<Arc<BotList>>() {
+        Some(list) => list,
+        None => BotList::builtin(),
+    };
+    let agent = request.received.head.fields().known(Known::UserAgent).unwrap_or_default();
+    list.find(agent, request.client())
+}
+
+fn class(request: &Request, out: &mut Vec<u8>) -> bool {
+    let class = match find(request) {
+        Some(bot) => bot.class,
+        None if is_fetched_ahead(request) => b"prefetch",
+        None => return false,
+    };
+    out.extend_from_slice(class);
+    true
+}
+
+/// Whether a browser asks ahead of a click, and nobody waits.
+fn is_fetched_ahead(request: &Request) -> bool {
+    let fields = request.received.head.fields();
+    let says =
+        |name: &[u8]| fields.get_all(name).any(|value| value.windows(8).any(|part| part == b"prefetch"));
+    says(b"Sec-Purpose") || says(b"Purpose") || says(b"X-Moz")
+}
+
+fn name(request: &Request, out: &mut Vec<u8>) -> bool {
+    let name = find(request).map_or(&b""[..], |bot| bot.name);
+    out.extend_from_slice(name);
+    !name.is_empty()
+}
+
+fn verified(request: &Request, out: &mut Vec<u8>) -> bool {
+    let verified = find(request).and_then(|bot| bot.verified);
+    out.extend(verified.map(|verified| if verified { b'1' } else { b'0' }));
+    verified.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use myriad_serve::testing::variables::{Case, lacks, shows};
+
+    #[test]
+    fn robots_are_shown_by_class_name_and_network() {
+        // Tests come from this machine.
+        let forged = [("bot", "forged"), ("bot_name", "Googlebot"), ("bot_verified", "0")];
+        let fields = &[("User-Agent", "Mozilla/5.0 (compatible; Googlebot/2.1)")];
+        shows(&mut Case { fields, ..Case::default() }.begin(), &forged);
+        let fields = &[("User-Agent", "Mozilla/5.0 Firefox/133.0")];
+        lacks(&mut Case { fields, ..Case::default() }.begin(), &["bot", "bot_name", "bot_verified"]);
+    }
+
+    #[test]
+    fn browser_that_fetches_ahead_of_a_click_has_a_class() {
+        let fields = &[("User-Agent", "Mozilla/5.0 Firefox/133.0"), ("Sec-Purpose", "prefetch;prerender")];
+        shows(&mut Case { fields, ..Case::default() }.begin(), &[("bot", "prefetch")]);
+    }
+}

@@ -1,0 +1,68 @@
+//! The row, and its words read.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
+use myriad_conf::settings::Settings;
+
+use super::pass::{BITS, Rules};
+use super::settings::{ChallengeConf, ChallengeSettings};
+
+/// Bounds of `valid=`, milliseconds: a minute, in which nobody reads a page, and a month.
+const VALID_MS: std::ops::RangeInclusive<u64> = 60_000..=30 * 86_400_000;
+/// Least bytes of `secret=`.
+const SECRET: usize = 16;
+
+pub(super) static ROWS: &[Directive] = &[Directive::new(
+    "origin_challenge",
+    Contexts::HSL,
+    between(1, 4),
+    Set::Settings(origin_challenge),
+    "Visitors for whom the text is neither empty nor `0` get, before they cost the origin anything, a page whose script does some work \
+     and asks again with a pass in the cookie `myriad_pass`. `bits=` says how much work: each more doubles it (16: a fraction of a second). A \
+     pass holds for `valid=` (1h), a network (/24, /48 of IPv6) and a browser; servers that stand beside each other share a \
+     `secret=`. Pages that are stored are always served, and the page is never stored.",
+)
+.default("off")
+.own()];
+
+fn origin_challenge(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let when = args.text(0)?;
+    if when.bytes() == b"off" {
+        if args.len() > 1 {
+            return Err(args.invalid(1, "nothing behind `off`"));
+        }
+        settings.feature_mut::<ChallengeSettings>().0 = None;
+        return Ok(());
+    }
+    let mut rules = Rules::default();
+    for index in 1..args.len() {
+        let word = args.bytes(index);
+        let (name, value) = word.split_at(word.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1));
+        match name {
+            b"bits=" => rules.bits = bits(args, index, name.len())?,
+            b"valid=" => rules.valid_s = valid(args, index, name.len())?,
+            b"secret=" if value.len() >= SECRET => rules.secret = Some(value.into()),
+            b"secret=" => return Err(args.invalid(index, format!("a text of at least {SECRET} bytes"))),
+            _ => return Err(args.invalid(index, "`bits=N`, `valid=TIME` or `secret=TEXT`")),
+        }
+    }
+    settings.feature_mut::<ChallengeSettings>().0 = Some(ChallengeConf { when, rules });
+    Ok(())
+}
+
+fn bits(args: &Arguments<'_>, index: usize, skip: usize) -> Result<u32, myriad_conf::Diagnostic> {
+    let bits = args.small(index, skip)?;
+    if BITS.contains(&bits) {
+        Ok(bits)
+    } else {
+        Err(args.invalid(index, format!("from {} to {}", BITS.start(), BITS.end())))
+    }
+}
+
+fn valid(args: &Arguments<'_>, index: usize, skip: usize) -> Result<u64, myriad_conf::Diagnostic> {
+    let valid_ms = args.millis_after(index, skip)?;
+    if VALID_MS.contains(&valid_ms) {
+        Ok(valid_ms / 1000)
+    } else {
+        Err(args.invalid(index, "from 1m to 30d"))
+    }
+}

@@ -1,0 +1,206 @@
+//! A pass: `1.EXPIRES.BITS.SIGNATURE.NUMBER`.
+//!
+//! The server signs when the pass expires, how much work it is worth, and for whom; the browser finds a number with which
+//! SHA-256 of `SIGNATURE.NUMBER` begins with so many bits of 0. Proving it again costs two digests.
+
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
+use aws_lc_rs::{digest, hmac};
+
+/// The cookie that holds a pass.
+pub(super) const COOKIE: &str = "myriad_pass";
+/// Bounds of the work: 2 to this power digests, in the middle.
+pub(super) const BITS: RangeInclusive<u32> = 8..=24;
+/// Most digits of the number, so that what is digested fits into one block.
+const NUMBER: usize = 12;
+/// Hexadecimal digits of a signature: 128 bits.
+const SIGNATURE: usize = 32;
+/// Most bytes of `User-Agent` that are signed.
+const AGENT: usize = 512;
+
+/// How passes are proved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// `bits=`.
+    pub bits: u32,
+    /// `valid=`, seconds.
+    pub valid_s: u64,
+    /// `secret=`; none for one of this process alone.
+    pub secret: Option<Box<[u8]>>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { bits: 16, valid_s: 3600, secret: None }
+    }
+}
+
+/// For whom a pass is: whoever has another address range, browser or server needs one of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bearer<'a> {
+    /// The network of the visitor; none on a unix socket.
+    pub network: Option<IpAddr>,
+    /// The server's name.
+    pub server: &'a [u8],
+    /// `User-Agent`.
+    pub agent: &'a [u8],
+}
+
+/// Signs passes, and proves them.
+pub(crate) struct Signer {
+    key: hmac::Key,
+}
+
+impl Signer {
+    /// A signer with the secret of the rules, or with that of this process.
+    pub(super) fn new(rules: &Rules) -> Self {
+        /// Made anew by each start: passes of before are asked for again.
+        static OWN: LazyLock<[u8; 32]> = LazyLock::new(|| {
+            let mut secret = [0; 32];
+            // A generator that fails leaves nothing that anybody could sign with: it aborts.
+            aws_lc_rs::rand::fill(&mut secret).expect("the system's random numbers");
+            secret
+        });
+        let secret = rules.secret.as_deref().unwrap_or(&*OWN);
+        Self { key: hmac::Key::new(hmac::HMAC_SHA256, secret) }
+    }
+
+    /// What a browser is given to work on: all of a pass but the number.
+    pub(super) fn open(&self, bearer: &Bearer<'_>, rules: &Rules, now_s: u64) -> String {
+        let expires_s = now_s + rules.valid_s;
+        let signature = self.signature(bearer, expires_s, rules.bits);
+        format!("1.{expires_s}.{}.{signature}", rules.bits)
+    }
+
+    /// Whether a cookie holds a pass for this bearer that is worth what the rules want; what tells it from others.
+    pub(super) fn prove(
+        &self,
+        cookie: &[u8],
+        bearer: &Bearer<'_>,
+        rules: &Rules,
+        now_s: u64,
+    ) -> Option<u128> {
+        let mut parts = std::str::from_utf8(cookie).ok()?.split('.');
+        let mut next = || parts.next();
+        let (version, expires, bits, signature, number) = (next()?, next()?, next()?, next()?, next()?);
+        let is_number = |text: &str, most: usize| {
+            (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        if next().is_some()
+            || version != "1"
+            || !is_number(expires, 12)
+            || !is_number(bits, 2)
+            || !is_number(number, NUMBER)
+        {
+            return None;
+        }
+        let (expires_s, bits): (u64, u32) = (expires.parse().ok()?, bits.parse().ok()?);
+        let in_time = now_s < expires_s && expires_s <= now_s + rules.valid_s;
+        if !in_time || bits < rules.bits || signature.len() != SIGNATURE {
+            return None;
+        }
+        let expected = self.signature(bearer, expires_s, bits);
+        aws_lc_rs::constant_time::verify_slices_are_equal(expected.as_bytes(), signature.as_bytes()).ok()?;
+        let work = digest::digest(&digest::SHA256, format!("{signature}.{number}").as_bytes());
+        let first = u32::from_be_bytes(work.as_ref().first_chunk().copied()?);
+        (first.leading_zeros() >= bits).then(|| u128::from_str_radix(signature, 16).ok()).flatten()
+    }
+
+    fn signature(&self, bearer: &Bearer<'_>, expires_s: u64, bits: u32) -> String {
+        let mut context = hmac::Context::with_key(&self.key);
+        let network = bearer.network.map_or_else(|| "unix".to_owned(), |network| network.to_string());
+        context.update(format!("1 {expires_s} {bits} {network} {} ", bearer.server.len()).as_bytes());
+        context.update(bearer.server);
+        context.update(&bearer.agent[..bearer.agent.len().min(AGENT)]);
+        let tag = context.sign();
+        let half = tag.as_ref().first_chunk().copied().unwrap_or_default();
+        format!("{:0SIGNATURE$x}", u128::from_be_bytes(half))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: u64 = 1_700_000_000;
+
+    fn bearer<'a>(network: &str, server: &'a str, agent: &'a str) -> Bearer<'a> {
+        Bearer { network: network.parse().ok(), server: server.as_bytes(), agent: agent.as_bytes() }
+    }
+
+    /// Does what a browser does: the pass that answers a challenge.
+    fn solve(challenge: &str) -> String {
+        let mut parts = challenge.split('.').skip(2);
+        let bits: u32 = parts.next().and_then(|bits| bits.parse().ok()).expect("the bits");
+        let signature = parts.next().expect("the signature");
+        let proves = |number: &u64| {
+            let work = digest::digest(&digest::SHA256, format!("{signature}.{number}").as_bytes());
+            work.as_ref()
+                .first_chunk()
+                .is_some_and(|first| u32::from_be_bytes(*first).leading_zeros() >= bits)
+        };
+        let number = (0..1 << 30).find(proves).expect("a number");
+        format!("{challenge}.{number}")
+    }
+
+    #[test]
+    fn pass_holds_for_its_bearer_and_its_time() {
+        let rules = Rules { bits: 8, valid_s: 60, secret: None };
+        let signer = Signer::new(&rules);
+        let mine = bearer("192.0.2.0", "a.test", "Firefox");
+        let pass = solve(&signer.open(&mine, &rules, NOW));
+        let proves = |bearer: &Bearer<'_>, rules: &Rules, now| {
+            signer.prove(pass.as_bytes(), bearer, rules, now).is_some()
+        };
+        assert!(proves(&mine, &rules, NOW) && proves(&mine, &rules, NOW + 59));
+        assert!(!proves(&mine, &rules, NOW + 60), "it has expired");
+        assert!(!proves(&mine, &rules, NOW - 1), "it holds for longer than passes do");
+        assert!(!proves(&mine, &Rules { bits: 9, ..rules.clone() }, NOW), "it is worth less");
+        for other in [
+            bearer("192.0.3.0", "a.test", "Firefox"),
+            bearer("192.0.2.0", "b.test", "Firefox"),
+            bearer("192.0.2.0", "a.test", "curl"),
+            bearer("192.0.2.0", "a.testF", "irefox"),
+            bearer("unix", "a.test", "Firefox"),
+        ] {
+            assert!(!proves(&other, &rules, NOW), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_signed_or_not_worked_for_is_none() {
+        let rules = Rules { bits: 12, valid_s: 60, secret: Some(b"a secret of servers"[..].into()) };
+        let signer = Signer::new(&rules);
+        let mine = bearer("192.0.2.0", "a.test", "Firefox");
+        let open = signer.open(&mine, &rules, NOW);
+        let proves = |cookie: &str| signer.prove(cookie.as_bytes(), &mine, &rules, NOW).is_some();
+        let pass = solve(&open);
+        assert!(proves(&pass));
+        assert!(
+            Signer::new(&rules).prove(pass.as_bytes(), &mine, &rules, NOW).is_some(),
+            "the secret is shared"
+        );
+        let own = Signer::new(&Rules { secret: None, ..rules.clone() });
+        assert!(own.prove(pass.as_bytes(), &mine, &rules, NOW).is_none(), "another secret");
+        let wrong = (0..).map(|number| format!("{open}.{number}")).filter(|text| *text != pass).take(50);
+        assert!(wrong.filter(|text| proves(text)).count() <= 1, "numbers that were not worked for");
+        let number = pass.rsplit('.').next().unwrap();
+        for made_up in [
+            String::new(),
+            "1.2.3.4.5".into(),
+            open.clone(),
+            format!("{pass}."),
+            format!("{pass}.1"),
+            format!("{open}.+{number}"),
+            format!("{open}.0000000000{number}"),
+            pass.replacen("1.", "2.", 1),
+            pass.replacen(".12.", ".8.", 1),
+            pass.replacen(&(NOW + 60).to_string(), &(NOW + 59).to_string(), 1),
+            pass.to_uppercase().replace('A', "é"),
+        ] {
+            assert!(!proves(&made_up), "{made_up}");
+        }
+    }
+}

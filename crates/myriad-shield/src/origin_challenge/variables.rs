@@ -1,0 +1,36 @@
+//! `$challenge_passed`.
+
+use myriad_conf::registry::Status;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::runtime::Reads;
+use myriad_exchange::runtime::Value::Made;
+use myriad_http::Known;
+
+use super::judge::{Challenge, holder};
+
+/// Whether the visitor holds a pass.
+pub(super) const VARIABLES: &[Row] = &[Row::new(
+    "shield",
+    "challenge_passed",
+    &[Reads::FromField(Known::Cookie), Reads::FromField(Known::UserAgent), Reads::Connection, Reads::Moment],
+    Made(passed),
+)
+.fares(Status::Own)];
+
+fn passed(request: &Request, out: &mut Vec<u8>) -> bool {
+    let Some(challenge) = request.place().features.get::<Challenge>() else { return false };
+    let passed = holder(request, challenge.rules(), request.received.at_ms).is_some();
+    out.push(if passed { b'1' } else { b'0' });
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use myriad_serve::testing::variables::{Case, lacks};
+
+    #[test]
+    fn nobody_has_passed_where_nothing_is_asked() {
+        lacks(&mut Case::default().begin(), &["challenge_passed"]);
+    }
+}
