@@ -87,6 +87,11 @@ impl Tried {
     fn has(&self, peer: &PeerState) -> bool {
         self.0.contains(&peer.id)
     }
+
+    /// How many hashes may be made in all: as in nginx those that led to a peer which was tried are no misses.
+    fn hashes(&self) -> u32 {
+        MAX_REHASHES + 1 + u32::try_from(self.0.len()).unwrap_or(0)
+    }
 }
 
 /// The group as it is when a choice is made.
@@ -231,7 +236,7 @@ impl Choice<'_> {
             IpAddr::V6(address) => address.octets()[..].into(),
         };
         let mut hash = 89;
-        (0..MAX_REHASHES).find_map(|_| {
+        (0..tried.hashes()).find_map(|_| {
             hash = octets.iter().fold(hash, |hash, octet| (hash * 113 + u32::from(*octet)) % 6271);
             self.at_weight(hash).filter(|index| self.is_usable(*index, tried))
         })
@@ -240,7 +245,7 @@ impl Choice<'_> {
     /// nginx's `hash` without `consistent`: each rehash puts its number before the key.
     fn by_key(&self, tried: &Tried, key: &[u8]) -> Option<usize> {
         let mut hash = 0_u32;
-        (0..MAX_REHASHES).find_map(|rehash| {
+        (0..tried.hashes()).find_map(|rehash| {
             let prefix = if rehash == 0 { String::new() } else { rehash.to_string() };
             hash = hash.wrapping_add((crc32(&[prefix.as_bytes(), key]) >> 16) & 0x7fff);
             self.at_weight(hash).filter(|index| self.is_usable(*index, tried))
