@@ -25,7 +25,7 @@ pub fn make(
         sid: None,
         bind: None,
         tls: made.tls,
-        queues: true,
+        queues: !exchange.request.is_in_background(),
         observer: None,
         attempts,
     })

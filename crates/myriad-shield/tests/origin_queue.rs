@@ -1,7 +1,7 @@
 //! Requests before an origin with a queue. Here and not beside the code, since the site keeps the queue by its type.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 
 use myriad_exchange::exchange::Exchange;
@@ -83,6 +83,38 @@ fn part_of_a_page_does_not_wait_for_the_page_around_it() {
     assert!(answered_at_once(&mut part).is_none());
     assert!(block_on(admit(&mut part, true)).is_ok());
     assert!(asked(&site, "/").is_err(), "others find the slot taken");
+}
+
+#[test]
+fn mirrored_request_comes_last_and_takes_a_slot_of_its_own() {
+    let site = site("origin_queue zone=t_mirrored concurrency=1 queue=1;");
+    let mut page = begun(&site, "/");
+    let permit = block_on(admit(&mut page, true)).expect("a slot");
+    let mirrored = |page: &mut Exchange| {
+        let mut mirrored = page.child(b"/mirrored", b"").expect("a subrequest");
+        mirrored.go_to_background();
+        assert!(answered_at_once(&mut mirrored).is_none());
+        mirrored
+    };
+    let (mut first, mut second) = (mirrored(&mut page), mirrored(&mut page));
+    let mut waiting = pin!(admit(&mut first, true));
+    let mut visitor = begun(&site, "/");
+    let mut asking = pin!(admit(&mut visitor, true));
+    let mut permit = Some(permit);
+    let came = block_on(poll_fn(|cx| {
+        if permit.is_some() {
+            assert!(waiting.as_mut().poll(cx).is_pending(), "the page that it mirrors has the slot");
+            assert!(asking.as_mut().poll(cx).is_pending());
+            let Poll::Ready(Err(error)) = waiting.as_mut().poll(cx) else {
+                panic!("a visitor needs the place")
+            };
+            assert_eq!(error.kind(), &ErrorKind::NotAsked(503));
+            permit = None;
+        }
+        asking.as_mut().poll(cx)
+    }));
+    drop(came.expect("the slot"));
+    assert!(block_on(admit(&mut second, true)).is_ok(), "there is room again");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use super::answer::{self, Depth};
 use super::delete::{is_folder, remove};
 use super::destination::destination;
+use super::ext::{self, LockZone};
 use super::failure::{Done, Failure};
 use super::settings::{Access, DavSettings};
 use super::target::{Place, Target};
@@ -27,7 +28,7 @@ struct Order {
     access: Access,
 }
 
-pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings) -> Step {
+pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> Step {
     let request = &exchange.request;
     let moves = request.received.head.method() == Method::Move;
     let asked = destination(request).and_then(|uri| Ok((uri, extent(request, moves)?, overwrites(request)?)));
@@ -45,7 +46,16 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings) -> Step {
     if let Err(failure) = order.check() {
         return failure.answer(&exchange.request);
     }
-    answer::wait(vec![order.source.path.clone(), order.destination.path.clone()], move || order.run())
+    let (from, to) = (order.source.path.clone(), order.destination.path.clone());
+    let forget = {
+        let gone = moves.then(|| from.clone());
+        move |request: &Request| {
+            if let Some(path) = gone {
+                ext::forget(request, zone.as_ref(), &path);
+            }
+        }
+    };
+    answer::wait_then(vec![from, to], move || order.run(), forget)
 }
 
 fn extent(request: &Request, moves: bool) -> Done<Extent> {

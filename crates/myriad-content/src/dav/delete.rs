@@ -1,16 +1,17 @@
 //! DELETE: removes a file, or a folder with all that is in it (RFC 4918 section 9.6).
 
-use myriad_exchange::exchange::{Exchange, Step};
+use myriad_exchange::exchange::{Exchange, Request, Step};
 use myriad_files::as_path;
 use rustix::fs::{AtFlags, FileType, Stat, unlinkat};
 
 use super::answer::{self, Depth};
+use super::ext::{self, LockZone};
 use super::failure::{Done, Failure};
 use super::settings::DavSettings;
 use super::target::{Place, Target};
 use super::tree;
 
-pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings) -> Step {
+pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> Step {
     let uri = exchange.request.route.uri.clone();
     if let Some(depth) = too_shallow(&uri, rules.min_delete_depth) {
         let text = format!("insufficient URI depth:{depth} to DELETE");
@@ -29,7 +30,12 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings) -> Step {
         let of_file = answer::depth(request, Depth::Zero)?;
         Ok((of_folder, of_file))
     });
-    answer::wait(vec![target.path.clone()], move || deleted(&target, depths))
+    let path = target.path.clone();
+    let forget = {
+        let path = path.clone();
+        move |request: &Request| ext::forget(request, zone.as_ref(), &path)
+    };
+    answer::wait_then(vec![path], move || deleted(&target, depths), forget)
 }
 
 /// How deep a URI is that is not as deep as it must be, counted as nginx does: slashes with something behind them.

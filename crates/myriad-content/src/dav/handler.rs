@@ -64,16 +64,16 @@ impl MethodHandler for DavHandler {
             return failure.answer(&exchange.request);
         }
         match method {
-            Method::Put => put::begin(exchange, &self.rules),
-            Method::Delete => delete::begin(exchange, &self.rules),
+            Method::Put => put::begin(exchange, &self.rules, self.zone.clone()),
+            Method::Delete => delete::begin(exchange, &self.rules, self.zone.clone()),
             Method::Mkcol => mkcol::begin(exchange, &self.rules),
-            _ => copy::begin(exchange, &self.rules),
+            _ => copy::begin(exchange, &self.rules, self.zone.clone()),
         }
     }
 }
 
 impl DavHandler {
-    /// Refuses a change of what somebody else has locked; the locks of what goes are forgotten.
+    /// Refuses a change of what somebody else has locked.
     fn is_unlocked(&self, exchange: &mut Exchange, method: Method) -> Done<()> {
         if self.zone.is_none() {
             return Ok(());
@@ -92,12 +92,7 @@ impl DavHandler {
             other = Target::of(exchange, &uri)?.path;
             changes.push((&other[..], Change::Below));
         }
-        let (request, zone) = (&exchange.request, self.zone.as_ref());
-        ext::allowed(request, zone, &changes)?;
-        if matches!(method, Method::Delete | Method::Move) {
-            ext::forget(request, zone, &own);
-        }
-        Ok(())
+        ext::allowed(&exchange.request, self.zone.as_ref(), &changes)
     }
 }
 

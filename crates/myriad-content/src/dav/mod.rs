@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `handler` | which requests are taken, and what is wrong with them before anything is touched |
 //! | `answer` | work that blocks, the answer after it, `Depth` |
+//! | `body` | the body of a request |
 //! | `target` | a path as a name in an open folder |
 //! | `destination` | the field `Destination` |
 //! | `put`, `delete`, `mkcol`, `copy` | what the methods do |
@@ -12,6 +13,7 @@
 //! | `failure` | errors of the system as statuses |
 
 mod answer;
+mod body;
 mod copy;
 mod delete;
 mod destination;

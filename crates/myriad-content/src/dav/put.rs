@@ -5,15 +5,15 @@ use std::io::Write;
 
 use bytes::Bytes;
 use myriad_calendar::parse_http_date;
-use myriad_exchange::exchange::{Exchange, Gathered, Step};
-use myriad_files::{Draft, FileBody};
+use myriad_exchange::exchange::{Exchange, Step};
+use myriad_files::Draft;
 use myriad_http::Known;
-use myriad_http::body::BoxBody;
-use myriad_net::RequestBody;
 use rustix::fs::Timespec;
 
 use super::answer::{answered, blocking};
+use super::body::body;
 use super::delete::is_folder;
+use super::ext::{self, Change, LockZone};
 use super::failure::{Done, Failure};
 use super::settings::DavSettings;
 use super::target::{Place, Target};
@@ -21,7 +21,7 @@ use super::target::{Place, Target};
 /// Least bytes that are written at a time, but for the last.
 const LEAST_WRITE: usize = 64 << 10;
 
-pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings) -> Step {
+pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> Step {
     let request = &exchange.request;
     let uri = request.route.uri.clone();
     if uri.ends_with(b"/") {
@@ -34,14 +34,19 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings) -> Step {
     match Target::of(exchange, &uri) {
         Ok(target) => Step::wait(async move |exchange| {
             let path = target.path.clone();
-            let done = written(exchange, rules, target).await;
+            let done = written(exchange, rules, target, zone).await;
             answered(exchange, vec![path], done)
         }),
         Err(failure) => failure.answer(&exchange.request),
     }
 }
 
-async fn written(exchange: &mut Exchange, rules: DavSettings, target: Target) -> Done {
+async fn written(
+    exchange: &mut Exchange,
+    rules: DavSettings,
+    target: Target,
+    zone: Option<LockZone>,
+) -> Done {
     let head = &exchange.request.received.head;
     let now_s = exchange.request.received.at_ms / 1000;
     let date = head.known(Known::Date).and_then(|date| parse_http_date(date, now_s));
@@ -72,6 +77,8 @@ async fn written(exchange: &mut Exchange, rules: DavSettings, target: Target) ->
             break;
         }
     }
+    // Somebody may have locked it while the body came.
+    ext::allowed(&exchange.request, zone.as_ref(), &[(&target.path, Change::Alone)])?;
     blocking(move || {
         // What is there is looked at again: another request may have made it while the body came.
         let place = target.place(409)?;
@@ -101,35 +108,6 @@ fn status(place: &Place<'_>, path: &[u8]) -> Done {
         }
         Some(_) => Ok(204),
     }
-}
-
-/// The body, which another place may have read already.
-fn body(exchange: &mut Exchange) -> BoxBody {
-    let upload = &mut exchange.request.upload;
-    upload.body.send_continue();
-    match upload.gathered.clone() {
-        Some(Gathered::File(file, length)) => Box::pin(FileBody::new(file, length)),
-        Some(Gathered::Memory(bytes)) => Box::pin(myriad_http::body::Full::new(bytes)),
-        None => Box::pin(std::mem::replace(&mut upload.body, RequestBody::empty())),
-    }
-}
-
-/// Most bytes of a body of XML.
-const MOST_XML: usize = 64 << 10;
-
-/// A body that is read whole: 64 KB at most.
-pub(super) async fn small_body(exchange: &mut Exchange) -> Done<Vec<u8>> {
-    let mut body = body(exchange);
-    let mut whole = Vec::new();
-    while let Some(piece) = poll_fn(|cx| body.as_mut().poll_data(cx)).await {
-        let piece =
-            piece.map_err(|error| Failure::new(error.status(), format!("request body failed ({error})")))?;
-        if whole.len() + piece.len() > MOST_XML {
-            return Err(Failure::new(413, "the body is longer than 64 KB"));
-        }
-        whole.extend_from_slice(&piece);
-    }
-    Ok(whole)
 }
 
 fn write(mut draft: Draft, pieces: &[Bytes]) -> std::io::Result<Draft> {

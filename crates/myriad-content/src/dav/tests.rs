@@ -2,7 +2,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use myriad_exchange::exchange::Gathered;
 use myriad_http::Version;
-use myriad_serve::testing::{Reached, TestFolder, TestSite, ask, go};
+use myriad_serve::testing::{Reached, TestFolder, TestSite, ask, go, go_meanwhile};
 
 const ALL: &str = "dav_methods PUT DELETE MKCOL COPY MOVE;";
 
@@ -305,6 +305,33 @@ fn what_is_locked_is_changed_by_who_holds_the_lock_alone() {
     assert_eq!(status(&site, "UNLOCK /dir/a.txt", &[("Lock-Token", "<urn:uuid:other>")]), 409);
     assert_eq!(status(&site, "UNLOCK /dir/a.txt", &[("Lock-Token", &bare)]), 204);
     assert_eq!(status(&site, "DELETE /dir/a.txt", &[]), 204);
+}
+
+#[test]
+fn lock_stays_where_its_holder_fails_to_delete_or_to_move() {
+    let folder = TestFolder::new("dav-ext-fails");
+    let site = locking(&folder, "fails");
+    let token = token(&sent(&site, "LOCK", "/dir/a.txt", LOCK, &[("Depth", "0")]));
+    std::fs::write(folder.0.join("html/b.txt"), "b").expect("a file");
+    let held = format!("(<{token}>)");
+    assert_eq!(status(&site, "DELETE /dir/a.txt", &[("If", &held), ("Depth", "1")]), 400);
+    assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 423);
+    let kept = [("If", &*held), ("Destination", "/b.txt"), ("Overwrite", "F")];
+    assert_eq!(status(&site, "MOVE /dir/a.txt", &kept), 412);
+    assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 423);
+    assert_eq!(status(&site, "MOVE /dir/a.txt", &kept[..2]), 204);
+    assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 201, "nothing is locked where nothing is");
+}
+
+#[test]
+fn file_that_is_locked_while_a_body_comes_is_not_replaced() {
+    let folder = TestFolder::new("dav-ext-race");
+    let site = locking(&folder, "race");
+    let mut upload = site.received(Version::Http11, ("PUT", "/dir/a.txt"), &[]);
+    upload.request.upload.gathered = Some(Gathered::Memory("late".into()));
+    let lock = || assert_eq!(sent(&site, "LOCK", "/dir/a.txt", LOCK, &[]).status, 201);
+    assert_eq!(go_meanwhile(upload, lock).status, 423);
+    assert_eq!(std::fs::read(folder.0.join("html/dir/a.txt")).expect("the file of the lock"), b"");
 }
 
 #[test]

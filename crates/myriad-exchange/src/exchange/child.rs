@@ -54,6 +54,15 @@ impl Request {
 }
 
 impl Exchange {
+    /// Makes of a subrequest one that nobody waits for. It has been let in with its visitor, whose limits it is asked no more; what it
+    /// takes of an origin is its own.
+    pub fn go_to_background(&mut self) {
+        self.request.begin_lineage().in_background = true;
+        if let Some(visit) = &mut self.request.outcome.visit {
+            *visit = Rc::new(visit.apart());
+        }
+    }
+
     /// A copy for what stays with the request, its body: of the same lineage, under the visitor's limits.
     pub fn companion(&mut self) -> Box<Self> {
         self.request.begin_lineage();

@@ -18,6 +18,8 @@ pub struct Lineage {
     pub began_ms: u64,
     /// An error is answered by nothing: whoever asked has a text of its own for it.
     pub errors_empty: bool,
+    /// Nobody waits for the answer: a mirrored request, and what it causes.
+    pub in_background: bool,
     /// What pages with SSI share.
     pub(super) pages: Rc<RefCell<myriad_ssi::Shared>>,
     /// Subrequests begun so far for the client's own request.

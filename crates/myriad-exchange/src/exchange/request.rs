@@ -136,6 +136,11 @@ impl Request {
         self.received.lineage.as_ref().is_some_and(|lineage| lineage.depth > 0)
     }
 
+    /// Whether nobody waits for the answer ([`Exchange::go_to_background`]).
+    pub fn is_in_background(&self) -> bool {
+        self.received.lineage.as_ref().is_some_and(|lineage| lineage.in_background)
+    }
+
     /// The URI as the client sent it, arguments and all; none where the target has no path of its own.
     pub fn sent_uri(&self) -> Option<&[u8]> {
         Some(super::target::request_uri(self.received.head.target())).filter(|uri| uri.starts_with(b"/"))

@@ -20,6 +20,19 @@ pub struct Visit {
     pub asking: Cell<u32>,
 }
 
+impl Visit {
+    /// What the limits said, for a request that goes on without the visitor.
+    pub(super) fn apart(&self) -> Self {
+        let Self { requests, connections, origin_requests, held: _, origin_held: _, asking: _ } = self;
+        Self {
+            requests: requests.clone(),
+            connections: connections.clone(),
+            origin_requests: origin_requests.clone(),
+            ..Self::default()
+        }
+    }
+}
+
 /// What `$limit_req_status` and `$limit_conn_status` say of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitStatus {

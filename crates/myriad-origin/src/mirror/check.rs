@@ -80,6 +80,7 @@ impl Mirror {
             let args = exchange.request.route.args.clone();
             let Ok(mut child) = subrequest::begin(exchange, uri, &args) else { continue };
             self.resemble(exchange, &mut child);
+            child.go_to_background();
             tokio::task::spawn_local(async move {
                 let _place = place;
                 let mut body = subrequest::ask(child).await.into_plain_body();

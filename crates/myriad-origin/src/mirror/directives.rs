@@ -33,7 +33,8 @@ pub(super) static ROWS: &[Directive] = &[
     )
     .repeats()
     .default("off")
-    .differs("an answer does not wait for its mirrors; a worker asks 512 at once, and does not mirror what comes beyond"),
+    .differs("an answer does not wait for its mirrors; a worker asks 512 at once, and does not mirror what comes beyond; before an origin they \
+         wait as the last class of `origin_queue`, and count against no `origin_only` limit"),
     Directive::new(
         "mirror_request_body",
         Contexts::HSL,

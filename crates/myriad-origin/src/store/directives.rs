@@ -27,7 +27,8 @@ pub(super) static ROWS: &[FamilyRow] = &[
         Directive::new("store", HSL, ONE, Set::Origin(store), "Whether answers become files, and which.")
             .default("off")
             .differs(
-                "answers of 200 to GET alone are stored, none with `Set-Cookie`, `private` or `no-store`; nothing is stored at a path \
+                "answers of 200 to GET alone are stored, none with `Set-Cookie`, `private` or `no-store`, none to `Authorization` \
+                 but with `public`, and compressed ones only at names that say so (`.gz`, `.br`, `.zst`); nothing is stored at a path \
                  with `..` in it; the file is written beside its place, whatever `*_temp_path` says",
             ),
     ),

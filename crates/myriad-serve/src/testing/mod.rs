@@ -11,5 +11,5 @@ pub mod variables;
 pub use folder::TestFolder;
 #[cfg(test)]
 pub(crate) use reached::go_from;
-pub use reached::{Reached, answered_at_once, ask, ask_in, go};
+pub use reached::{Reached, answered_at_once, ask, ask_in, go, go_meanwhile};
 pub use site::{TestSite, block_on, compiled, generation};

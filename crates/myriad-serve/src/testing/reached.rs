@@ -54,6 +54,15 @@ pub fn go(exchange: Box<Exchange>) -> Reached {
     go_from(exchange, phases::begin)
 }
 
+/// As [`go`]; `meanwhile` happens when the request has begun, before what it has to wait for.
+pub fn go_meanwhile(exchange: Box<Exchange>, meanwhile: impl FnOnce()) -> Reached {
+    go_from(exchange, |exchange| {
+        let decision = phases::begin(exchange);
+        meanwhile();
+        decision
+    })
+}
+
 /// Takes a request through the phases from where `first` begins them.
 pub(crate) fn go_from(mut exchange: Box<Exchange>, first: impl FnOnce(&mut Exchange) -> Decision) -> Reached {
     let decision = first(&mut exchange);

@@ -15,8 +15,8 @@ use super::locks::{self, Lock, NoLock};
 use super::propfind::active_lock;
 use super::xml;
 use crate::dav::answer::{Depth, blocking, depth};
+use crate::dav::body::small_body;
 use crate::dav::failure::{Done, Failure};
-use crate::dav::put::small_body;
 use crate::dav::settings::Access;
 use crate::dav::target::Target;
 
@@ -58,7 +58,7 @@ pub(in crate::dav) fn allowed(
     })
 }
 
-/// Forgets the locks of what was deleted or moved.
+/// Forgets the locks of what was deleted or moved; what could not be stays locked.
 pub(in crate::dav) fn forget(request: &Request, zone: Option<&LockZone>, path: &[u8]) {
     if let Some(zone) = zone {
         locks::with(zone.name.bytes(), request.received.at_ms, |locks| locks.forget(path));

@@ -15,8 +15,8 @@ use super::directives::ExtSettings;
 use super::locks::{self, Lock, Locks};
 use super::xml::{self, Asked, Name, escape};
 use crate::dav::answer::{Depth, blocking, depth};
+use crate::dav::body::small_body;
 use crate::dav::failure::{Done, Failure};
-use crate::dav::put::small_body;
 use crate::dav::target::Target;
 
 /// Most names of a folder that are answered for.
