@@ -95,6 +95,8 @@ pub struct CacheRules {
     pub personal_cookies: PersonalCookies,
     /// `cache_rfc9111`: what RFC 9111 adds against nginx's behaviour.
     pub rfc9111: bool,
+    /// `cache_no_vary_search`: whether keys leave out the arguments that origins say make no other page.
+    pub no_vary_search: bool,
 }
 
 feature_settings!(CacheRules);

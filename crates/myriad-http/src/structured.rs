@@ -1,4 +1,4 @@
-//! Structured fields (RFC 9651): dictionaries, read strictly, for targeted cache control (RFC 9213).
+//! Structured fields (RFC 9651): dictionaries, read strictly, for targeted cache control (RFC 9213) and `No-Vary-Search`.
 
 use crate::token::is_tchar;
 
@@ -15,8 +15,30 @@ pub enum Value<'a> {
     String(&'a [u8]),
     /// A token.
     Token(&'a [u8]),
-    /// A decimal, a byte sequence, a date, a display string or an inner list.
+    /// An inner list, without its parentheses: [`strings`] reads it.
+    List(&'a [u8]),
+    /// A decimal, a byte sequence, a date or a display string.
     Other,
+}
+
+/// The strings of an inner list that [`dictionary`] has read, without their escapes; none where one of its members is no string.
+pub fn strings(list: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut rest = Rest(list);
+    let mut strings = Vec::new();
+    loop {
+        rest.blanks();
+        if rest.0.is_empty() {
+            return Some(strings);
+        }
+        let Value::String(text) = rest.bare()? else { return None };
+        rest.parameters()?;
+        let mut escaped = false;
+        let is_text = |byte: &u8| {
+            escaped = *byte == b'\\' && !escaped;
+            !escaped
+        };
+        strings.push(text.iter().copied().filter(is_text).collect());
+    }
 }
 
 /// Reads a dictionary (RFC 9651 §4.2.2). Of a key given twice the last counts, in the place of the first. `None` where
@@ -92,10 +114,12 @@ impl<'a> Rest<'a> {
         if !self.take(b'(') {
             return self.bare();
         }
+        let list = self.0;
         loop {
             self.while_in(|byte| byte == b' ');
+            let length = list.len() - self.0.len();
             if self.take(b')') {
-                return Some(Value::Other);
+                return Some(Value::List(&list[..length]));
             }
             self.bare()?;
             self.parameters()?;
@@ -215,9 +239,18 @@ mod tests {
         assert_eq!(one("a=-60;b=1; c"), Some(Value::Integer(-60)));
         assert_eq!(one("a=\"x \\\"y\""), Some(Value::String(b"x \\\"y")));
         assert_eq!(one("a=tok/en"), Some(Value::Token(b"tok/en")));
-        for other in ["a=1.5", "a=:YQ==:", "a=@1659578233", "a=%\"f%c3\"", "a=(1 \"b\";p c)", "a=()"] {
+        for other in ["a=1.5", "a=:YQ==:", "a=@1659578233", "a=%\"f%c3\""] {
             assert_eq!(one(other), Some(Value::Other), "{other}");
         }
+    }
+
+    #[test]
+    fn inner_lists_hold_strings_or_other_things() {
+        assert_eq!(one("a=()"), Some(Value::List(b"")));
+        assert_eq!(one("a=(1 \"b)\";p c)"), Some(Value::List(b"1 \"b)\";p c")));
+        assert_eq!(strings(b""), Some(Vec::new()));
+        assert_eq!(strings(b" \"a\";x=1   \"b\\\"\\\\c\" "), Some(vec![b"a".to_vec(), b"b\"\\c".to_vec()]));
+        assert_eq!(strings(b"\"a\" 1"), None);
     }
 
     #[test]

@@ -16,8 +16,11 @@ use crate::{Invalidate, Refusal, Rules};
 /// touched years ago from staying for months.
 pub(crate) const HEURISTIC_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// The cache control that holds for this cache: `CDN-Cache-Control` where it is there and sound, and `Cache-Control` and
-/// `Expires` count for nothing then (RFC 9213 §2.2); `private` in either stays what it is.
+/// Field for this cache alone, ahead of those for all that stand before an origin.
+const OWN: &[u8] = b"Myriad-Cache-Control";
+
+/// The cache control that holds for this cache: `Myriad-Cache-Control`, else `CDN-Cache-Control`, where it is there and sound, and
+/// `Cache-Control` and `Expires` count for nothing then (RFC 9213 §2.2); `private` in either stays what it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     pub(crate) control: CacheControl,
@@ -27,10 +30,11 @@ pub(crate) struct Control {
 impl Control {
     pub(crate) fn of(fields: &Fields) -> Control {
         let plain = || CacheControl::parse(fields.known_all(Known::CacheControl));
-        if !fields.has(Known::CdnCacheControl) {
-            return Control { control: plain(), targeted: false };
-        }
-        match CacheControl::parse_targeted(fields.known_all(Known::CdnCacheControl)) {
+        let targeted = [OWN, Known::CdnCacheControl.as_str().as_bytes()].into_iter().find_map(|name| {
+            let is_there = fields.get(name).is_some();
+            is_there.then(|| CacheControl::parse_targeted(fields.get_all(name))).flatten()
+        });
+        match targeted {
             Some(mut control) => {
                 // No directive of ours overrides `private`, nor does another field.
                 control.private |= is_private(&plain());

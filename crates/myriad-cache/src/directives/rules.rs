@@ -26,6 +26,15 @@ pub(crate) static ROWS: &[Directive] = &[
     )
     .default("off")
     .own(),
+    Directive::new(
+        "cache_no_vary_search",
+        Contexts::HSL,
+        FLAG,
+        set!(Feature<CacheRules>.flag => no_vary_search),
+        "Whether keys leave out the arguments of a path that an origin's `No-Vary-Search` says make no other page.",
+    )
+    .default("on")
+    .own(),
 ];
 
 fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

@@ -2,7 +2,7 @@
 
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, Method, ResponseHead};
-use myriad_policy::{Admission, Refusal, ResponseFacts, admit, is_large_request, takes_back};
+use myriad_policy::{Admission, NoVarySearch, Refusal, ResponseFacts, admit, is_large_request, takes_back};
 use myriad_script::Builtin;
 use myriad_store::{Failure as StoreFailure, FlightWriter, KeyRef};
 
@@ -19,6 +19,7 @@ use crate::told;
 use crate::validity;
 use myriad_control::purge::request as purge;
 use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::keys::no_vary_search::learn;
 use myriad_exchange::runtime::{CachePlace, OriginPlace, Reads};
 use myriad_origin::pace::Pace;
 use myriad_origin::respond;
@@ -65,6 +66,7 @@ pub(super) async fn judge(
             report(reporter, refused(response, Refusal::Vary.as_str()));
         }
         Admission::Store(lifetime) => {
+            learn(&exchange.request, cache, no_vary_search(&response.head));
             let pace = Pace::new(respond::limit_rate(exchange, &place.ahead));
             let companion =
                 sought.companion.and_then(|other| other.admit(exchange, cache, fields, sought.told.as_ref()));
@@ -72,6 +74,12 @@ pub(super) async fn judge(
             store(exchange, cached, writer, reporter, admitted).await;
         }
     }
+}
+
+/// What an answer says of the arguments of its URL, in one line or several.
+fn no_vary_search(head: &ResponseHead) -> Option<NoVarySearch> {
+    let lines: Vec<&[u8]> = head.fields.get_all(b"No-Vary-Search").collect();
+    NoVarySearch::parse(&lines.join(&b','))
 }
 
 /// Confirms the stored page by a 304.

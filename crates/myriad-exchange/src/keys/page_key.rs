@@ -8,6 +8,7 @@ use myriad_http::Known;
 use myriad_page::key::{ARGUMENTS, COOKIE, FIELD, HOST, SUBREQUEST, append, double_nuls};
 use myriad_script::{EvalError, Frame};
 
+use super::no_vary_search;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::CachePlace;
 
@@ -16,6 +17,7 @@ pub fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace) -> Re
     let mut key = std::mem::take(&mut request.cache.key);
     key.clear();
     cache.key.eval(request, frame, &mut key)?;
+    no_vary_search::settle(request, cache, &mut key);
     double_nuls(&mut key, 0);
     if request.is_subrequest() && !cache.uri_in_key {
         tell_subrequests_apart(request, &mut key);

@@ -27,6 +27,8 @@ pub struct CachePlace {
     pub host_in_key: bool,
     /// Whether the key follows the URI that is asked for, which of a subrequest is not what the client sent.
     pub uri_in_key: bool,
+    /// `cache_no_vary_search`.
+    pub no_vary_search: bool,
     /// `proxy_cache_convert_head`, for every protocol: HEAD shares the page of GET.
     pub convert_head: bool,
     /// `*_cache_purge` without a zone: which requests purge, and whose.

@@ -139,6 +139,14 @@ fn the_targeted_field_takes_the_place_of_the_others_where_it_is_sound() {
 }
 
 #[test]
+fn field_for_this_cache_alone_comes_before_that_for_all() {
+    let with = |own: &str, all: &str| left(&[("CDN-Cache-Control", all), ("Myriad-Cache-Control", own)]);
+    assert_eq!(with("max-age=60", "max-age=5"), Ok(60_000));
+    assert_eq!(with("max-age=60", "no-store"), Ok(60_000));
+    assert_eq!(with("&&&", "max-age=5"), Ok(5_000));
+}
+
+#[test]
 fn the_targeted_field_does_not_lift_private() {
     let fields = [("CDN-Cache-Control", "max-age=60"), ("Cache-Control", "private")];
     assert!(is_private(&Control::of(&fields.into_iter().collect()).control));

@@ -60,6 +60,7 @@ impl Compile<'_> {
             max_range_offset: cache.max_range_offset,
             host_in_key,
             uri_in_key,
+            no_vary_search: settings.feature::<CacheRules>().no_vary_search,
             convert_head: cache.convert_head.unwrap_or(true),
             purge: purge::rules(self, settings),
             valid_texts: self.valid_texts(origin),
@@ -80,7 +81,7 @@ impl Compile<'_> {
 
     fn rules(&mut self, settings: &Settings, origin: &OriginSettings, key: &Template) -> Rules {
         let cache = origin.own::<CacheSettings>();
-        let CacheRules { personal_cookies: cookies, rfc9111 } = settings.feature::<CacheRules>();
+        let CacheRules { personal_cookies: cookies, rfc9111, .. } = settings.feature::<CacheRules>();
         let names: Vec<String> = cookies.names.iter().map(|name| name.lossy().into_owned()).collect();
         let names_catalogue = self.scripts.catalogue();
         let holds = |what: Reads| key.reads(|id| names_catalogue.variable(id).reads(what));

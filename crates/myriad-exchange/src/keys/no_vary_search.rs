@@ -1,0 +1,72 @@
+//! What origins said of the arguments that make no other page (`No-Vary-Search`), path by path, and keys without these.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use myriad_bounded::Lru;
+use myriad_policy::NoVarySearch;
+use parking_lot::Mutex;
+
+use crate::exchange::Request;
+use crate::runtime::CachePlace;
+
+/// Most paths whose rule is remembered, the latest; each has some kilobytes at most.
+const PATHS: u64 = 4096;
+
+/// The rules of the process; they stay over reloads.
+static RULES: LazyLock<Mutex<Lru<u64, Arc<NoVarySearch>>>> = LazyLock::new(|| Mutex::new(Lru::new(PATHS)));
+/// Paths are told apart by a hash that nobody can foresee.
+static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+/// Whether there has been one: nobody else pays for looking.
+static ANY: AtomicBool = AtomicBool::new(false);
+
+/// Remembers, or forgets, what an answer that is stored says of its path.
+pub fn learn(request: &Request, cache: &CachePlace, said: Option<NoVarySearch>) {
+    if !cache.no_vary_search || said.is_none() && !ANY.load(Ordering::Relaxed) {
+        return;
+    }
+    let Some((path, _)) = parts(request) else { return };
+    let path = identity(request, cache, path);
+    let mut rules = RULES.lock();
+    match said {
+        Some(rule) => {
+            ANY.store(true, Ordering::Relaxed);
+            rules.insert(path, Arc::new(rule), 1);
+        }
+        None => drop(rules.remove(&path)),
+    }
+}
+
+/// Takes from a key the arguments that make no other page. The query of a key is what stands behind its first `?`; where that holds
+/// anything but arguments of this request, the key says more than a URL, and stays as it is.
+pub(super) fn settle(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
+    if !cache.no_vary_search || !ANY.load(Ordering::Relaxed) {
+        return;
+    }
+    let Some((path, sent)) = parts(request).filter(|(_, query)| !query.is_empty()) else { return };
+    let Some(at) = key.iter().position(|byte| *byte == b'?') else { return };
+    let rule = RULES.lock().get_mut(&identity(request, cache, path)).map(|rule| Arc::clone(rule));
+    let Some(rule) = rule else { return };
+    let query = &key[at + 1..];
+    let mut arguments = query.split(|byte| *byte == b'&');
+    if !arguments
+        .all(|argument| argument.is_empty() || sent.split(|byte| *byte == b'&').any(|one| one == argument))
+    {
+        return;
+    }
+    let canonical = rule.canonical(query);
+    key.truncate(if canonical.is_empty() { at } else { at + 1 });
+    key.extend_from_slice(&canonical);
+}
+
+/// Path and query as the client sent them.
+fn parts(request: &Request) -> Option<(&[u8], &[u8])> {
+    let sent = request.sent_uri()?;
+    let at = sent.iter().position(|byte| *byte == b'?').unwrap_or(sent.len());
+    Some((&sent[..at], sent.get(at + 1..).unwrap_or_default()))
+}
+
+fn identity(request: &Request, cache: &CachePlace, path: &[u8]) -> u64 {
+    SEED.hash_one((cache.zone.zone.name(), &*request.route.host, path))
+}

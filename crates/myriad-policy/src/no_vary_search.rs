@@ -1,0 +1,170 @@
+//! `No-Vary-Search`: which arguments of a URL make no other page (draft-ietf-httpbis-no-vary-search).
+//!
+//! The field is a dictionary of RFC 9651: `key-order`, `params` (all, or a list of names), `except` (names that count though `params`
+//! means all). What is not understood leaves every URL a page of its own.
+
+use std::borrow::Cow;
+
+use myriad_http::structured::{Value, dictionary, strings};
+
+/// Longest value that is read, in bytes: a rule is kept for each path.
+const LONGEST: usize = 2048;
+
+/// What a field says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoVarySearch {
+    /// Whether the order of the names says nothing; that of one name's values does.
+    key_order: bool,
+    names: Names,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Names {
+    /// These do not count.
+    Ignored(Vec<Vec<u8>>),
+    /// None but these count.
+    AllBut(Vec<Vec<u8>>),
+}
+
+impl NoVarySearch {
+    /// Reads a field's value, several lines joined by commas; none where it says nothing, or nothing that is understood.
+    pub fn parse(value: &[u8]) -> Option<Self> {
+        if value.len() > LONGEST {
+            return None;
+        }
+        let (mut key_order, mut params, mut except) = (false, Names::Ignored(Vec::new()), None);
+        for (key, value) in dictionary(value)? {
+            match (key, value) {
+                (b"key-order", Value::True) => key_order = true,
+                (b"params", Value::True) => params = Names::AllBut(Vec::new()),
+                (b"params", Value::List(names)) => params = Names::Ignored(strings(names)?),
+                (b"except", Value::List(names)) => except = Some(strings(names)?),
+                (b"key-order" | b"params", Value::False) => {}
+                (b"key-order" | b"params" | b"except", _) => return None,
+                _ => {}
+            }
+        }
+        let names = match (params, except) {
+            (Names::AllBut(_), Some(names)) => Names::AllBut(names),
+            // Exceptions of what is not said.
+            (Names::Ignored(_), Some(_)) => return None,
+            (params, None) => params,
+        };
+        let says_nothing = !key_order && names == Names::Ignored(Vec::new());
+        (!says_nothing).then_some(Self { key_order, names })
+    }
+
+    /// Takes from a query what makes no other page.
+    ///
+    /// ```
+    /// use myriad_policy::NoVarySearch;
+    ///
+    /// let rule = NoVarySearch::parse(b"key-order, params=(\"utm_source\")").unwrap();
+    /// assert_eq!(rule.canonical(b"b=2&utm_source=x&a=1"), b"a=1&b=2");
+    /// ```
+    pub fn canonical(&self, query: &[u8]) -> Vec<u8> {
+        let arguments = query.split(|byte| *byte == b'&').filter(|argument| !argument.is_empty());
+        let named = arguments.map(|argument| (name_of(argument), argument));
+        let mut kept: Vec<_> = named.filter(|(name, _)| self.counts(name)).collect();
+        if self.key_order {
+            kept.sort_by(|(one, _), (other, _)| one.cmp(other));
+        }
+        let kept: Vec<&[u8]> = kept.into_iter().map(|(_, argument)| argument).collect();
+        kept.join(&b'&')
+    }
+
+    fn counts(&self, name: &[u8]) -> bool {
+        let has = |names: &[Vec<u8>]| names.iter().any(|known| known == name);
+        match &self.names {
+            Names::Ignored(names) => !has(names),
+            Names::AllBut(names) => has(names),
+        }
+    }
+}
+
+/// An argument's name as it is meant: `+` is a blank, escapes are what they stand for.
+fn name_of(argument: &[u8]) -> Cow<'_, [u8]> {
+    let name = argument.split(|byte| *byte == b'=').next().unwrap_or_default();
+    if !name.contains(&b'%') && !name.contains(&b'+') {
+        return Cow::Borrowed(name);
+    }
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let escaped = |rest: &[u8]| {
+        let [high, low] = rest.first_chunk::<2>()?;
+        u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
+    };
+    let mut out = Vec::with_capacity(name.len());
+    let mut left = name;
+    while let Some((byte, rest)) = left.split_first() {
+        match (byte, escaped(rest)) {
+            (b'%', Some(value)) => {
+                out.push(value);
+                left = &rest[2..];
+            }
+            (byte, _) => {
+                out.push(if *byte == b'+' { b' ' } else { *byte });
+                left = rest;
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(field: &str, query: &str) -> Option<String> {
+        let rule = NoVarySearch::parse(field.as_bytes())?;
+        Some(String::from_utf8(rule.canonical(query.as_bytes())).expect("text"))
+    }
+
+    #[test]
+    fn arguments_that_do_not_count_are_left_out() {
+        for (field, query, expected) in [
+            ("params=(\"a\" \"b c\")", "a=1&x=2&b+c=3&b%20c&A=4", "x=2&A=4"),
+            ("params", "a=1&b=2", ""),
+            ("params=?1, except=(\"id\")", "a=1&id=2&b&id=3", "id=2&id=3"),
+            ("key-order", "b=2&a=1&b=1", "a=1&b=2&b=1"),
+            ("key-order=?1,params=(\"q\")", "b&q&a", "a&b"),
+            ("params=(\"%61\")", "a=1&%61=2", "a=1&%61=2"),
+            ("params=(\"a\")", "%61=2&&&x", "x"),
+            ("params=( \"a\"  \"b\" )", "a&b&%zz=1", "%zz=1"),
+            ("params=(\"a\\\"\\\\\")", "a%22%5C=1&b", "b"),
+            ("params=(\"a\"), unknown=?1", "a&b", "b"),
+            ("params;x, unknown=1.5", "a&b", ""),
+            ("params, params=(\"a\")", "a&b", "b"),
+        ] {
+            assert_eq!(canonical(field, query).as_deref(), Some(expected), "{field}: {query}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_says_nothing() {
+        for field in [
+            "",
+            "key-order=?0",
+            "params=?0",
+            "params=()",
+            "params=(a)",
+            "params=\"a\"",
+            "params=(\"a\"",
+            "params=(\"a\"\"b\")",
+            "except=(\"a\")",
+            "params=?0, except=(\"a\")",
+            "params=?2",
+            "key-order=(\"a\")",
+            "except",
+            "Params",
+            "params,",
+            "params=(\"\u{e9}\")",
+            "params=(\"\\a\")",
+            ",params",
+            "params params",
+        ] {
+            assert_eq!(NoVarySearch::parse(field.as_bytes()), None, "{field}");
+        }
+        let long = format!("params=(\"{}\")", "a".repeat(LONGEST));
+        assert_eq!(NoVarySearch::parse(long.as_bytes()), None);
+    }
+}
