@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_admin::{MOST_PURGES, Pattern, Reply, Request, from_shown, parse_purge, shown};
+use myriad_admin::{MOST_PURGES, Pattern, Reply, Request, from_shown, parse_purge, parse_upstream_change, shown};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(request) = Request::parse(bytes) {
@@ -12,6 +12,9 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if let Ok(purge) = parse_purge(bytes) {
         assert!((1..=MOST_PURGES).contains(&purge.len()));
+    }
+    if let Ok(change) = parse_upstream_change(bytes) {
+        assert!(!change.group.is_empty());
     }
     if let Ok(reply) = Reply::parse(bytes) {
         let mut line = Vec::new();

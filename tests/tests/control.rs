@@ -406,3 +406,82 @@ fn the_api_purges_for_loopback_alone_and_by_a_host_of_its_own() {
     assert_eq!(ask(&own, "api", "shop.test"), "403");
     assert_eq!((ask(&own, "open", "shop.test"), ask(&own, "open", &own)), ("200".into(), "200".into()));
 }
+
+const TWO: &str = "upstream pair { server 127.0.0.1:@ONE@; server 127.0.0.1:@TWO@; }
+    server { listen 127.0.0.1:@ONE@; return 200 one; } server { listen 127.0.0.1:@TWO@; return 200 two; }
+    server { listen 127.0.0.1:@PORT@;
+        location / { proxy_pass http://pair; } location /api/ { api write=on; } location /seen/ { api; } }";
+
+/// A site with a group of two servers, and the names of these.
+fn pair() -> (Server, [String; 2]) {
+    let mut place = Place::new();
+    let ports = [Place::new().port, Place::new().port];
+    place.set("ONE", &ports[0].to_string());
+    place.set("TWO", &ports[1].to_string());
+    (Server::start(place, TWO), ports.map(|port| format!("127.0.0.1:{port}")))
+}
+
+/// Who answers eight requests.
+fn answering(server: &Server) -> (usize, usize) {
+    let mut client = server.connect();
+    let texts: Vec<String> = (0..8).map(|_| client.fetch(&Request::get("/")).text()).collect();
+    let count = |who: &str| texts.iter().filter(|text| *text == who).count();
+    (count("one"), count("two"))
+}
+
+#[test]
+fn servers_are_taken_out_of_service_and_back_while_they_run_and_over_reloads() {
+    let (server, [one, two]) = pair();
+    assert_eq!(answering(&server), (4, 4));
+    let listed = told(&server, &["upstream", "ls", "pair"]);
+    assert_eq!(listed.lines().filter(|line| line.starts_with("up ")).count(), 2, "{listed}");
+    let down = told(&server, &["upstream", "down", "pair", &one]);
+    assert!(down.lines().nth(1).is_some_and(|line| line.starts_with("down! ")), "{down}");
+    assert_eq!(answering(&server), (0, 8));
+    let workers = server.workers();
+    server.reload(&TWO.replace("location /seen/ { api; }", "location /new { return 200 new; }"));
+    wait_for("the reload", || server.get("/new").text() == "new");
+    assert_eq!((answering(&server), server.workers()), ((0, 8), workers));
+    // Nobody asks for a server by `sticky` here.
+    told(&server, &["upstream", "drain", "pair", &two]);
+    assert_eq!(server.get("/").status, 502);
+    told(&server, &["upstream", "up", "pair"]);
+    assert_eq!(answering(&server), (4, 4));
+    server.log_has(&format!("server {one} of upstream \"pair\" is to be down"));
+    let json = told(&server, &["upstream", "ls", "pair", &two, "--json"]);
+    assert!(json.contains("\"group\":\"pair\"") && json.contains("\"state\":\"up\""), "{json}");
+}
+
+#[test]
+fn groups_and_servers_that_are_not_there_are_told_with_those_that_are() {
+    let (server, [one, _]) = pair();
+    let (status, error) = refused(&server, &["upstream", "down", "pairs"]);
+    assert!(status == Some(1) && error.contains("no upstream \"pairs\"; there is \"pair\""), "{error}");
+    let (status, error) = refused(&server, &["upstream", "down", "pair", "127.0.0.1:1"]);
+    let there = format!("no server \"127.0.0.1:1\"; it has \"{one}\"");
+    assert!(status == Some(1) && error.contains(&there), "{error}");
+    assert_eq!(refused(&server, &["upstream", "ls", "pair", "nobody"]).0, Some(2));
+    assert_eq!(answering(&server), (4, 4));
+}
+
+#[test]
+fn the_api_changes_servers_where_it_may_purge_too() {
+    let (server, [one, _]) = pair();
+    let change = |path: &str, media_type: &str, body: &str| {
+        let request = Request::post(path, body).field("Content-Type", media_type);
+        server.fetch(&request)
+    };
+    let down = format!("{{\"group\":\"pair\",\"server\":\"{one}\",\"state\":\"down\"}}");
+    assert_eq!(change("/seen/upstreams", "application/json", &down).status, 403);
+    assert_eq!(change("/api/upstreams", "text/plain", &down).status, 415);
+    for body in ["{}", "{\"group\":\"pair\",\"state\":\"off\"}", "{\"group\":\"none\",\"state\":\"up\"}"] {
+        assert_eq!(change("/api/upstreams", "application/json", body).status, 400, "{body}");
+    }
+    assert_eq!(answering(&server), (4, 4));
+    let answer = change("/api/upstreams", "application/json", &down);
+    assert!(answer.status == 200 && answer.text().contains("\"state\":\"down\""), "{}", answer.text());
+    assert_eq!(answering(&server), (0, 8));
+    let seen = server.get("/seen/upstreams?group=pair").text();
+    assert!(seen.starts_with("{\"servers\":[{\"block\":\"http\",\"group\":\"pair\""), "{seen}");
+    assert_eq!(seen.matches("\"ordered\":true").count(), 1, "{seen}");
+}

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `request` | what is asked: one line of JSON on the socket, a body of the API |
 //! | `reply` | what is told: one line of JSON each |
-//! | `report` | the facts: of a zone, of a page, of a purge |
+//! | `report` | the facts: of a zone, of a page, of a purge, of a server of a group |
 //! | `pattern` | `--match`: a wildcard over URLs and keys |
 //! | `bytes` | keys and URLs, which may hold any byte, as text and back |
 //! | `render/` | reports as lines for a terminal |
@@ -25,10 +25,10 @@ pub use bytes::{from_shown, shown};
 pub use pattern::Pattern;
 pub use reply::{Ended, Reply};
 pub use report::{
-    DiskReport, EncodingReport, MemoryReport, PageReport, PurgeReport, RequestCounts, RunningPurgeReport,
-    Tier, ZoneReport,
+    DiskReport, EncodingReport, MemoryReport, PageReport, PeerReport, PurgeReport, RequestCounts,
+    RunningPurgeReport, Tier, ZoneReport,
 };
 pub use request::{
     MOST_PURGES, MOST_REQUEST_BYTES, PageRequest, PagesRequest, PurgeRequest, Request, RequestError,
-    StatsRequest, parse_purge,
+    StatsRequest, UpstreamChange, UpstreamsRequest, WantedState, parse_purge, parse_upstream_change,
 };

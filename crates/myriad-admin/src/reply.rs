@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{PageReport, PurgeReport, ZoneReport};
+use crate::{PageReport, PeerReport, PurgeReport, ZoneReport};
 
 /// One line of an answer over the control socket.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,8 @@ pub enum Reply {
     Page(Box<PageReport>),
     /// What became of one purge.
     Purge(Box<PurgeReport>),
+    /// How a server of a group is doing.
+    Peer(Box<PeerReport>),
     /// All was told.
     End(Ended),
     /// It could not be done, or no more of it; the last line too.
@@ -47,6 +49,7 @@ impl Reply {
             Self::Zone(zone) => serde_json::to_string(zone),
             Self::Page(page) => serde_json::to_string(page),
             Self::Purge(purge) => serde_json::to_string(purge),
+            Self::Peer(peer) => serde_json::to_string(peer),
             Self::End(end) => serde_json::to_string(end),
             Self::Error(error) => serde_json::to_string(error),
         };
@@ -65,6 +68,7 @@ mod tests {
             Reply::Zone(Box::default()),
             Reply::Page(Box::new(page)),
             Reply::Purge(Box::default()),
+            Reply::Peer(Box::default()),
             Reply::End(Ended { next: Some("m1.2".into()) }),
             Reply::Error("no".into()),
         ] {

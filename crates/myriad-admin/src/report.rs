@@ -1,4 +1,4 @@
-//! The facts: of a zone, of a page, of a purge.
+//! The facts: of a zone, of a page, of a purge, of a server of a group.
 
 use serde::{Deserialize, Serialize};
 
@@ -239,4 +239,32 @@ pub struct PurgeReport {
     pub purged: Option<u64>,
     /// Whether there may have been more: files of a former start are still being found. They are covered.
     pub at_least: bool,
+}
+
+/// A server of an `upstream` group at one moment, or one address of it; counts since the worker process started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PeerReport {
+    /// The block that its group stands in: `http` or `stream`.
+    pub block: String,
+    /// Its group.
+    pub group: String,
+    /// What the configuration calls it.
+    pub server: String,
+    /// Where it listens.
+    pub address: String,
+    /// `up`, `draining`, `down`, or `unavail` where it has failed too often.
+    pub state: String,
+    /// Whether an administrator has said so, and not the configuration.
+    pub ordered: bool,
+    /// Its share of the requests.
+    pub weight: u32,
+    /// Whether it is used only when the others are unavailable.
+    pub backup: bool,
+    /// Requests, or connections, that it is working on.
+    pub active: u32,
+    /// Those that it was given.
+    pub requests: u64,
+    /// Those that failed.
+    pub failures: u64,
 }

@@ -24,6 +24,56 @@ pub enum Request {
     Page(PageRequest),
     /// Take pages out.
     Purge(PurgeRequest),
+    /// How servers of `upstream` groups are doing.
+    Upstreams(UpstreamsRequest),
+    /// Put servers of a group into service, or take them out of it.
+    ChangeUpstream(UpstreamChange),
+}
+
+/// Which servers of groups are asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UpstreamsRequest {
+    /// One group; all where it is not named.
+    pub group: Option<String>,
+    /// One server, by its name in the configuration or by its address; all where it is not named.
+    pub server: Option<String>,
+}
+
+/// What is to become of servers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UpstreamChange {
+    /// Their group.
+    pub group: String,
+    /// One server, by its name in the configuration or by its address; all of the group where it is not named.
+    #[serde(default)]
+    pub server: Option<String>,
+    /// What they are to be.
+    pub state: WantedState,
+}
+
+/// What a server is to be, whatever the configuration says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WantedState {
+    /// In service.
+    Up,
+    /// Only for visitors who are its own (`sticky`).
+    Drain,
+    /// Out of service.
+    Down,
+}
+
+impl WantedState {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Drain => "drain",
+            Self::Down => "down",
+        }
+    }
 }
 
 /// Which zones' figures are asked for.
@@ -105,7 +155,8 @@ impl Request {
             Self::Purge(purge) => purge.check()?,
             Self::Page(page) if page.page.is_empty() => return Err(told("no page is named")),
             Self::Pages(pages) => pages.check()?,
-            Self::Stats(_) | Self::Page(_) => {}
+            Self::ChangeUpstream(change) => change.check()?,
+            Self::Stats(_) | Self::Page(_) | Self::Upstreams(_) => {}
         }
         Ok(request)
     }
@@ -124,6 +175,22 @@ pub fn parse_purge(body: &[u8]) -> Result<PurgeRequest, RequestError> {
     let purge: PurgeRequest = read(body)?;
     purge.check()?;
     Ok(purge)
+}
+
+/// Reads what the HTTP API is sent of a group.
+pub fn parse_upstream_change(body: &[u8]) -> Result<UpstreamChange, RequestError> {
+    let change: UpstreamChange = read(body)?;
+    change.check()?;
+    Ok(change)
+}
+
+impl UpstreamChange {
+    fn check(&self) -> Result<(), RequestError> {
+        if self.group.is_empty() || self.server.as_ref().is_some_and(String::is_empty) {
+            return Err(told("an empty text names no group and no server"));
+        }
+        Ok(())
+    }
 }
 
 impl PagesRequest {
@@ -180,6 +247,10 @@ fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, RequestError> {
 mod tests {
     use super::*;
 
+    fn change() -> UpstreamChange {
+        UpstreamChange { group: "g".into(), server: Some("a:80".into()), state: WantedState::Drain }
+    }
+
     #[test]
     fn what_is_written_is_read() {
         let purge = PurgeRequest {
@@ -196,6 +267,8 @@ mod tests {
             Request::Pages(pages),
             Request::Page(page),
             Request::Purge(purge),
+            Request::Upstreams(UpstreamsRequest { group: Some("g".into()), server: None }),
+            Request::ChangeUpstream(change()),
         ] {
             let line = request.line();
             assert_eq!(line.matches('\n').count(), 1);
@@ -219,6 +292,12 @@ mod tests {
         assert!(error("{\"purge\":{}}").contains("nothing to purge"));
         assert!(error("{\"purge\":{\"tags\":[\"\"]}}").contains("an empty text purges nothing"));
         assert!(error("{\"page\":{}}").contains("no page"));
+        assert!(error("{\"change-upstream\":{\"group\":\"\",\"state\":\"up\"}}").contains("names no group"));
+        assert!(error("{\"change-upstream\":{\"group\":\"g\"}}").contains("missing field `state`"));
+        assert!(
+            error("{\"change-upstream\":{\"group\":\"g\",\"state\":\"off\"}}")
+                .contains("unknown variant `off`")
+        );
         assert!(error("").contains("EOF") && error("[").contains("line 1"));
         assert!(error("{\"stats\":{}} x").contains("trailing"));
         let many = PurgeRequest { tags: vec!["t".into(); MOST_PURGES + 1], ..PurgeRequest::default() };
@@ -242,6 +321,7 @@ mod tests {
                 ..PagesRequest::default()
             }),
             Request::Purge(PurgeRequest { urls: vec!["u".into()], wait: true, ..PurgeRequest::default() }),
+            Request::ChangeUpstream(change()),
         ];
         let mut rng = fastrand::Rng::with_seed(11);
         for round in 0..20_000 {

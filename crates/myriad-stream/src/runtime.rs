@@ -15,7 +15,7 @@ use myriad_gate::access::AccessRule;
 use myriad_log::{AccessLog, ErrorLog, Format};
 use myriad_script::{Template, Variable};
 use myriad_tls::ClientRules;
-use myriad_upstream::{CheckPeer, Group, Resolver, ResolverConfig, TellUnresolved};
+use myriad_upstream::{CheckPeer, Group, GroupControl, Resolver, ResolverConfig, TellUnresolved};
 use rustls::ClientConfig;
 
 use crate::limits::Limits;
@@ -114,6 +114,11 @@ impl StreamRuntime {
         for group in self.groups.values() {
             group.group.follow_names(tell);
         }
+    }
+
+    /// Its groups, for administrators.
+    pub fn controls(&self) -> Vec<GroupControl> {
+        self.groups.values().map(|group| group.group.control()).collect()
     }
 
     pub(crate) fn server(&self, id: ServerId) -> &Server {

@@ -154,14 +154,15 @@ impl Choice<'_> {
 
     /// Whether a peer would be asked if it had less to do.
     fn is_willing(&self, index: usize, tried: &Tried) -> bool {
-        !self.peers.configs[index].drain && self.is_alive(index, tried)
+        let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
+        !state.ordered.drains(peer) && self.is_alive(index, tried)
     }
 
     fn is_alive(&self, index: usize, tried: &Tried) -> bool {
         let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
         // A lone peer is never kept out: there is nobody else to ask.
         let lone = self.peers.configs.len() == 1;
-        !peer.down && !tried.has(state) && (lone || !state.is_failing(peer, self.now))
+        !state.ordered.is_down(peer) && !tried.has(state) && (lone || !state.is_failing(peer, self.now))
     }
 
     /// Whether waiting may help: of those that would be asked, one has only too much to do.

@@ -102,10 +102,7 @@ impl Group {
 
     /// How the peers are doing, in the order of the configuration; those that names stand for come last.
     pub fn peers(&self) -> Vec<PeerSnapshot> {
-        let now = clock::now();
-        let peers = self.roster.peers();
-        let all = peers.configs.iter().zip(&peers.states);
-        all.map(|(config, state)| state.snapshot(config, now)).collect()
+        self.control().peers(None)
     }
 
     /// A failure of the peer at a place of the list.
@@ -121,7 +118,8 @@ impl Group {
 
     /// How many peers may be tried for one request.
     pub(crate) fn size(&self) -> usize {
-        self.roster.peers().configs.iter().filter(|peer| !peer.down).count()
+        let peers = self.roster.peers();
+        peers.configs.iter().zip(&peers.states).filter(|(peer, state)| !state.ordered.is_down(peer)).count()
     }
 
     /// Chooses a peer that was not tried yet.

@@ -8,12 +8,15 @@ use myriad_conf::model::Moment;
 use crate::address::Address;
 use crate::config::PeerConfig;
 use crate::line::{self, Line};
+use crate::order::{Ordered, PeerOrder};
 use crate::pool::IdlePool;
 use crate::stream::ParkedStream;
 
 /// How a peer is doing, for status pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerSnapshot {
+    /// What the configuration calls its server.
+    pub name: String,
     /// The address where it listens.
     pub address: Address,
     /// Requests that it is working on.
@@ -24,8 +27,48 @@ pub struct PeerSnapshot {
     pub failures: u64,
     /// Idle FastCGI connections, each of which holds a php-fpm child.
     pub idle_fastcgi: usize,
+    /// Its share of the requests (`weight`).
+    pub weight: u32,
+    /// Whether it is used only when all others are unavailable (`backup`).
+    pub backup: bool,
     /// Whether it would be chosen now.
     pub available: bool,
+    /// Why it is chosen, or is not.
+    pub status: PeerStatus,
+    /// Whether an administrator's order holds ([`crate::PeerOrder`]).
+    pub is_ordered: bool,
+}
+
+impl PeerSnapshot {
+    /// Whether it is a peer of a server that is called so, by its name or its address.
+    pub(crate) fn is_of(&self, server: &str) -> bool {
+        self.name == server || self.address.to_string() == server
+    }
+}
+
+/// The state of a peer, by the words of nginx's API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerStatus {
+    /// Requests may come.
+    Up,
+    /// Only requests that ask for it come (`drain`).
+    Draining,
+    /// No request comes (`down`).
+    Down,
+    /// It has failed too often, and is left alone for a while (`max_fails`).
+    Unavailable,
+}
+
+impl PeerStatus {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Draining => "draining",
+            Self::Down => "down",
+            Self::Unavailable => "unavail",
+        }
+    }
 }
 
 /// Bounds of `least_time`: peers that are slower are not told apart, nor those that differ by less than a step.
@@ -57,6 +100,8 @@ pub(crate) struct PeerState {
     took_ms: [AtomicU32; 3],
     requests: AtomicU64,
     failures: AtomicU64,
+    /// What an administrator wants of it.
+    pub(crate) ordered: Ordered,
     /// Idle FastCGI connections: each holds a php-fpm child, so all workers share them.
     pub(crate) fastcgi: IdlePool<ParkedStream>,
     /// The requests that wait for it: the queues of its group, before a reload and after it.
@@ -76,6 +121,7 @@ impl Default for PeerState {
             took_ms: Default::default(),
             requests: AtomicU64::new(0),
             failures: AtomicU64::new(0),
+            ordered: Ordered::default(),
             fastcgi: IdlePool::new(),
             lines: Mutex::default(),
         }
@@ -188,6 +234,14 @@ impl PeerState {
         }
     }
 
+    /// Obeys an administrator.
+    pub(crate) fn order(&self, order: PeerOrder, config: &PeerConfig) {
+        self.ordered.set(order, config);
+        if order == PeerOrder::Up {
+            self.reset();
+        }
+    }
+
     /// Forgives everything.
     pub(crate) fn reset(&self) {
         self.fails.store(0, Relaxed);
@@ -195,12 +249,30 @@ impl PeerState {
 
     pub(crate) fn snapshot(&self, config: &PeerConfig, now: u64) -> PeerSnapshot {
         PeerSnapshot {
+            name: config.name.clone(),
             address: config.address.clone(),
             active: self.active(),
             requests: self.requests.load(Relaxed),
             failures: self.failures.load(Relaxed),
             idle_fastcgi: self.fastcgi.count((self.id, 0)),
-            available: !config.down && !self.is_failing(config, now) && !self.is_full(config),
+            weight: config.weight,
+            backup: config.backup,
+            available: matches!(self.status(config, now), PeerStatus::Up | PeerStatus::Draining)
+                && !self.is_full(config),
+            status: self.status(config, now),
+            is_ordered: self.ordered.is_given(),
+        }
+    }
+
+    fn status(&self, config: &PeerConfig, now: u64) -> PeerStatus {
+        if self.ordered.is_down(config) {
+            PeerStatus::Down
+        } else if self.is_failing(config, now) {
+            PeerStatus::Unavailable
+        } else if self.ordered.drains(config) {
+            PeerStatus::Draining
+        } else {
+            PeerStatus::Up
         }
     }
 }

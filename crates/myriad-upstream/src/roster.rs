@@ -98,6 +98,13 @@ impl Roster {
         &self.group
     }
 
+    /// A request that waits in the queue may have a peer now.
+    pub(crate) fn wake(&self) {
+        if let Some(line) = &self.line {
+            line.wake_first();
+        }
+    }
+
     /// Whether whoever asks is the one that is to look the names up.
     pub(crate) fn begin_to_follow(&self) -> bool {
         self.names.is_some() && !self.followed.swap(true, Relaxed)
@@ -156,9 +163,7 @@ impl Roster {
         now.weights.follow(&before, &peers);
         (now.peers, now.shown) = (peers, shown);
         drop(now);
-        if let Some(line) = &self.line {
-            line.wake_first();
-        }
+        self.wake();
     }
 }
 

@@ -3,11 +3,13 @@
 mod amount;
 mod list;
 mod page;
+mod peer;
 mod purge;
 mod zone;
 
 pub use amount::{count, duration};
 pub use list::{list_head, list_line};
 pub use page::page;
+pub use peer::{peer_head, peer_line};
 pub use purge::{purge, purge_total};
 pub use zone::zone;

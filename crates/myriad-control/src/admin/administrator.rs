@@ -1,4 +1,4 @@
-//! The zones of a site in the hands of administrators.
+//! The zones and groups of a site in the hands of administrators.
 
 use std::sync::Arc;
 
@@ -7,17 +7,20 @@ use myriad_log::ErrorLog;
 
 use myriad_exchange::runtime::Runtime;
 use myriad_page::PageZone;
+use myriad_upstream::GroupControl;
 
 /// Batches of slots that a request over HTTP looks at.
 const HTTP_BATCHES: u64 = 2000;
 
-/// The zones of a site, as administrators reach them. Made for each request, so that a reload is noticed.
+/// The zones and groups of a site, as administrators reach them. Made for each request, so that a reload is noticed.
 pub struct Administrator {
     /// In the order of their names.
     pub(super) zones: Vec<Arc<PageZone>>,
     /// Batches that one list looks at before it says where the next goes on.
     pub(super) patience: u64,
     pub(super) log: ErrorLog,
+    /// Groups of origins with the block that each stands in, in the order of their names.
+    pub(super) groups: Vec<(&'static str, GroupControl)>,
 }
 
 /// Takes a line of the answer; false where nobody wants more.
@@ -28,7 +31,11 @@ impl Administrator {
     pub fn new(runtime: &Runtime) -> Self {
         let mut zones: Vec<_> = runtime.zones.values().cloned().collect();
         zones.sort_by(|one, other| one.zone.name().cmp(other.zone.name()));
-        Self { zones, patience: u64::MAX, log: runtime.zone_log.clone() }
+        let of_http = runtime.groups.values().map(|group| ("http", group.group.control()));
+        let of_stream = runtime.stream_groups.iter().map(|group| ("stream", group.clone()));
+        let mut groups: Vec<_> = of_http.chain(of_stream).collect();
+        groups.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));
+        Self { zones, patience: u64::MAX, log: runtime.zone_log.clone(), groups }
     }
 
     /// The same for requests over HTTP, whose answers have an end: a list says where the next one goes on.

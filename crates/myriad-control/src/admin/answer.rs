@@ -13,6 +13,8 @@ impl Administrator {
             Request::Pages(request) => self.list(request, tell),
             Request::Page(request) => self.show(request, tell),
             Request::Purge(request) => self.purge(request, tell),
+            Request::Upstreams(request) => self.upstreams(request, tell),
+            Request::ChangeUpstream(request) => self.change_upstream(request, tell),
         };
         match end {
             Ok(end) => tell(Reply::End(end)),

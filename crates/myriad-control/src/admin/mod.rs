@@ -12,5 +12,6 @@ mod show;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod upstreams;
 
 pub use administrator::Administrator;

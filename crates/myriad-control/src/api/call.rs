@@ -8,4 +8,6 @@ pub(crate) enum Call {
     Known(Asked),
     /// A purge, whose body is to be read.
     Purge,
+    /// A change of servers of a group, whose body is to be read.
+    ChangeUpstream,
 }

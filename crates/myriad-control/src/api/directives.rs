@@ -13,9 +13,9 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Contexts::LOCATION,
     between(0, 1),
     Set::Settings(api),
-    "Answers about the cache zones, and purges with `write=on`, as JSON.",
+    "Answers about the cache zones and groups of servers, and changes them with `write=on`, as JSON.",
 )
-.differs("Myriad's own paths: `cache`, `cache/pages`, `cache/page`, `purge`")];
+.differs("Myriad's own paths: `cache`, `cache/pages`, `cache/page`, `purge`, `upstreams`")];
 
 /// `api [write=on|off]`.
 fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use myriad_admin::{
-    MOST_REQUEST_BYTES, PageRequest, PagesRequest, Reply, Request as Asked, StatsRequest, parse_purge,
+    MOST_REQUEST_BYTES, PageRequest, PagesRequest, Reply, Request as Asked, StatsRequest, UpstreamsRequest,
+    parse_purge, parse_upstream_change,
 };
 use myriad_http::body::Body as _;
 use myriad_http::{Known, Method};
@@ -74,6 +75,14 @@ fn call(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<Call, Refu
             may_write(request, rules, ruled).map(|()| Call::Purge)
         }
         b"purge" => Err(Refusal::method("POST")),
+        b"upstreams" if request.received.head.method() == Method::Post => {
+            may_write(request, rules, ruled).map(|()| Call::ChangeUpstream)
+        }
+        b"upstreams" if !read => Err(Refusal::method("GET, HEAD, POST")),
+        b"upstreams" => known(request, &["group", "server"], |arguments| {
+            let (group, server) = (arguments.take("group"), arguments.take("server"));
+            Ok(Asked::Upstreams(UpstreamsRequest { group, server }))
+        }),
         b"cache" | b"cache/pages" | b"cache/page" if !read => Err(Refusal::method("GET, HEAD")),
         b"cache" => known(request, &["zone"], |arguments| {
             Ok(Asked::Stats(StatsRequest { zone: arguments.take("zone") }))
@@ -83,20 +92,22 @@ fn call(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<Call, Refu
             let page = arguments.take("page").ok_or("\"page\" is missing: a URL or a key")?;
             Ok(Asked::Page(PageRequest { page, zone: arguments.take("zone") }))
         }),
-        _ => Err(Refusal::new(404, "there is no such path: cache, cache/pages, cache/page, purge")),
+        _ => {
+            Err(Refusal::new(404, "there is no such path: cache, cache/pages, cache/page, purge, upstreams"))
+        }
     }
 }
 
 /// A page of another site may send a form, but not JSON, unless it asks first by `OPTIONS`: which is not answered.
 fn may_write(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<(), Refusal> {
     if !rules.write {
-        return Err(Refusal::new(403, "this api is for reading: \"api write=on;\" lets it purge"));
+        return Err(Refusal::new(403, "this api is for reading: \"api write=on;\" lets it change something"));
     }
     let peer = request.received.connection.peer.ip().map(|ip| ip.to_canonical());
     // Before a container every visitor may have an address of the container's own.
     if !ruled && peer.is_some_and(|peer| !peer.is_loopback()) {
-        request.log(Level::Error, format_args!("api forbidden: purges come from loopback"));
-        return Err(Refusal::new(403, "purges come from loopback, unless \"allow\" says from where"));
+        request.log(Level::Error, format_args!("api forbidden: changes come from loopback"));
+        return Err(Refusal::new(403, "changes come from loopback, unless \"allow\" says from where"));
     }
     if !own_host::is_known(request) {
         return Err(unknown_host(request));
@@ -149,11 +160,16 @@ async fn wait(exchange: &mut Exchange, call: Call) -> Step {
             Ok(asked) => asked,
             Err(refusal) => return refusal.answer(),
         },
+        Call::ChangeUpstream => match change_upstream(exchange).await {
+            Ok(asked) => asked,
+            Err(refusal) => return refusal.answer(),
+        },
     };
     let name = match asked {
         Asked::Stats(_) => "zones",
         Asked::Pages(_) | Asked::Page(_) => "pages",
         Asked::Purge(_) => "purges",
+        Asked::Upstreams(_) | Asked::ChangeUpstream(_) => "servers",
     };
     let is_one = matches!(asked, Asked::Page(_));
     let Some(turn) = Turn::take() else {
@@ -179,6 +195,20 @@ async fn wait(exchange: &mut Exchange, call: Call) -> Step {
 }
 
 async fn purge(exchange: &mut Exchange) -> Result<Asked, Refusal> {
+    let bytes = body(exchange).await?;
+    let purge = parse_purge(&bytes).map_err(|error| Refusal::new(400, &error.to_string()))?;
+    exchange.request.log(Level::Notice, format_args!("{} purges by the api", purge.len()));
+    Ok(Asked::Purge(purge))
+}
+
+async fn change_upstream(exchange: &mut Exchange) -> Result<Asked, Refusal> {
+    let bytes = body(exchange).await?;
+    let change = parse_upstream_change(&bytes).map_err(|error| Refusal::new(400, &error.to_string()))?;
+    Ok(Asked::ChangeUpstream(change))
+}
+
+/// The body of a request, which has a bound.
+async fn body(exchange: &mut Exchange) -> Result<Vec<u8>, Refusal> {
     exchange.request.upload.body.send_continue();
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
     let mut bytes = Vec::new();
@@ -188,9 +218,7 @@ async fn purge(exchange: &mut Exchange) -> Result<Asked, Refusal> {
             return Err(Refusal::new(413, &format!("the body is longer than {MOST_REQUEST_BYTES} bytes")));
         }
     }
-    let purge = parse_purge(&bytes).map_err(|error| Refusal::new(400, &error.to_string()))?;
-    exchange.request.log(Level::Notice, format_args!("{} purges by the api", purge.len()));
-    Ok(Asked::Purge(purge))
+    Ok(bytes)
 }
 
 /// One of those who are looking, counted until it is dropped.

@@ -4,6 +4,8 @@
 //! GET  …/cache                      the figures of all zones; ?zone=
 //! GET  …/cache/pages                what is stored; ?zone= host= match= limit= after=
 //! GET  …/cache/page?page=URL|KEY    one page, every variant
+//! GET  …/upstreams                  how the servers of groups are doing; ?group= server=
+//! POST …/upstreams                  {"group":…,"server":…,"state":"up"|"drain"|"down"}
 //! POST …/purge                      {"urls":[…],"tags":[…],"wildcards":[…],"regexes":[…],"hosts":[…],"all":…,"soft":…,"zone":…}
 //! ```
 

@@ -12,7 +12,7 @@ use myriad_script::locations::Locations;
 use myriad_script::{Frame, Program, Variable};
 use myriad_store::DiskLimits;
 use myriad_tls::ClientRules;
-use myriad_upstream::ResolverConfig;
+use myriad_upstream::{GroupControl, ResolverConfig};
 
 use super::{
     AcmePlan, Atlas, Hosts, HttpsOnly, Listener, NamedPair, Network, OriginGroup, Place, PlaceId,
@@ -65,6 +65,8 @@ pub struct Runtime {
     pub zone_log: ErrorLog,
     /// Origin groups by name, for targets that variables name.
     pub groups: HashMap<String, Arc<OriginGroup>>,
+    /// Groups of the `stream` block, for administrators.
+    pub stream_groups: Vec<GroupControl>,
     /// Resolvers; each worker makes its own of them.
     pub resolvers: Vec<Arc<ResolverConfig>>,
     /// Names for explanations.

@@ -125,7 +125,10 @@ pub(crate) fn compile_all(
     surroundings.kept.tls.begin();
     let stream = stream::stream(model, surroundings.of_stream());
     let http = compile_and(model, surroundings, |_| {});
-    both(http, stream).map(|(http, stream)| (Arc::new(http), stream))
+    both(http, stream).map(|(mut http, stream)| {
+        http.stream_groups = stream.iter().flat_map(|stream| stream.controls()).collect();
+        (Arc::new(http), stream)
+    })
 }
 
 /// Both, or the errors of both.
@@ -297,6 +300,7 @@ impl<'a> Compile<'a> {
             disk_limits,
             zone_log,
             groups,
+            stream_groups: Vec::new(),
             resolvers,
             atlas,
         })

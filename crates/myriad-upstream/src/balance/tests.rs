@@ -7,6 +7,8 @@ use super::*;
 use crate::address::Address;
 use crate::config::{GroupConfig, KeepAlive, NamedServer, NamedServers};
 use crate::group::Group;
+use crate::order::PeerOrder;
+use crate::peer::PeerStatus;
 use crate::peer_states::PeerStates;
 use crate::resolver::ResolverConfig;
 
@@ -53,6 +55,29 @@ fn a_failed_peer_is_left_alone_and_a_down_one_never_used() {
     assert_eq!(picks(&group, 4), [0, 2, 0, 2]);
     group.fail(0);
     assert_eq!(picks(&group, 3), [2, 2, 2]);
+}
+
+#[test]
+fn orders_of_administrators_go_before_what_is_configured_and_outlive_a_reload() {
+    let states = PeerStates::new();
+    let config = GroupConfig {
+        peers: vec![peer(1), PeerConfig { down: true, ..peer(2) }, peer(3)],
+        ..group(Balance::RoundRobin, Vec::new()).config
+    };
+    let group = Group::new(config.clone(), &states);
+    let control = group.control();
+    assert_eq!(control.order(Some("127.0.0.1:1"), PeerOrder::Down).len(), 1);
+    assert_eq!(control.order(Some("127.0.0.1:2"), PeerOrder::Up)[0].status, PeerStatus::Up);
+    assert_eq!((picks(&group, 4), group.size()), (vec![1, 2, 1, 2], 2));
+    assert_eq!(control.order(Some("127.0.0.1:3"), PeerOrder::Drain)[0].status, PeerStatus::Draining);
+    let after = Group::new(config, &states);
+    assert_eq!(picks(&after, 2), [1, 1]);
+    after.fail(0);
+    assert_eq!(control.order(None, PeerOrder::Up).len(), 3);
+    let mut picked = picks(&after, 3);
+    picked.sort_unstable();
+    assert_eq!(picked, [0, 1, 2], "the failure is forgiven");
+    assert!(control.order(Some("127.0.0.1:9"), PeerOrder::Down).is_empty());
 }
 
 #[test]

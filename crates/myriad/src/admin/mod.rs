@@ -1,7 +1,7 @@
 //! The control socket and the commands that speak to it.
 //!
 //! ```text
-//! myriad purge, myriad cache --JSON lines--> control socket ---> worker process: ControlServer -> Administrator
+//! myriad purge, cache, upstream --JSON lines--> control socket ---> worker process: ControlServer -> Administrator
 //!                                            made by the supervisor, which keeps it over reloads and respawns
 //! ```
 
@@ -12,6 +12,7 @@ mod output;
 mod purge;
 pub(crate) mod server;
 pub(crate) mod socket;
+mod upstream;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -25,6 +26,7 @@ pub(crate) use options::{Known, Words};
 pub(crate) enum Command {
     Cache,
     Purge,
+    Upstream,
 }
 
 impl Command {
@@ -33,6 +35,7 @@ impl Command {
         match word.to_str() {
             Some("cache") => Some(Self::Cache),
             Some("purge") => Some(Self::Purge),
+            Some("upstream") => Some(Self::Upstream),
             _ => None,
         }
     }
@@ -45,6 +48,9 @@ impl Command {
             }),
             Self::Purge => purge::parse(arguments).and_then(|command| {
                 command.map_or_else(|| Ok(help(purge::USAGE)), |command| purge::run(&command))
+            }),
+            Self::Upstream => upstream::parse(arguments).and_then(|command| {
+                command.map_or_else(|| Ok(help(upstream::USAGE)), |command| upstream::run(&command))
             }),
         };
         ran.unwrap_or_else(|error| {

@@ -14,6 +14,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad certificates [-p prefix] [-c filename] | wordpress ...
        myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
        myriad cache ls | show URL | stats        (each has its --help)
+       myriad upstream ls | down | drain | up [GROUP [SERVER]]
 
 Options:
   -?,-h         : this help
@@ -59,7 +60,7 @@ myriad wordpress serves a WordPress site without a configuration file:
 ";
 
 /// Commands: first words of a command line that are no options.
-pub(super) const COMMANDS: [&str; 4] = ["cache", "certificates", "purge", "wordpress"];
+pub(super) const COMMANDS: [&str; 5] = ["cache", "certificates", "purge", "upstream", "wordpress"];
 
 /// Long options.
 pub(super) const LONG: [&str; 4] = ["--explain", "--help", "--method", "--version"];
