@@ -278,6 +278,27 @@ fn properties_are_told_of_a_folder_and_of_what_is_in_it() {
 }
 
 #[test]
+fn answer_to_a_long_list_of_properties_is_bounded() {
+    let folder = TestFolder::new("dav-ext-bounded");
+    let site = locking(&folder, "bounded");
+    for number in 0..100 {
+        std::fs::write(folder.0.join(format!("html/dir/{number}")), "").expect("a file");
+    }
+    let space = "&quot;".repeat(60);
+    let names: Vec<_> = (0..256).map(|number| format!("<x:{}{number}/>", "n".repeat(200))).collect();
+    let body = |space: &str| {
+        let names = names.concat();
+        let body = format!("<propfind xmlns='DAV:'><prop xmlns:x='{space}'>{names}</prop></propfind>");
+        &*body.leak()
+    };
+    let told = |depth, space: &str| sent(&site, "PROPFIND", "/dir/", body(space), &[("Depth", depth)]);
+    assert_eq!(told("0", &space).status, 207);
+    assert_eq!(told("1", &space.repeat(2)).status, 207);
+    assert_eq!(told("1", &space.repeat(4)).status, 507);
+    assert_eq!(told("0", &space.repeat(5)).status, 400, "a namespace that is said 256 times");
+}
+
+#[test]
 fn what_is_locked_is_changed_by_who_holds_the_lock_alone() {
     let folder = TestFolder::new("dav-ext-lock");
     let site = locking(&folder, "lock");

@@ -58,15 +58,21 @@ impl Locks {
         let mut locks: Vec<&Lock> =
             self.over(path).map(|(_, lock)| lock).into_iter().chain(of_folder).collect();
         if deep {
-            locks.extend(self.below(path));
+            locks.extend(self.below(path).map(|(_, lock)| lock));
         }
         locks
     }
 
-    fn below(&self, path: &[u8]) -> impl Iterator<Item = &Lock> {
+    fn below(&self, path: &[u8]) -> impl Iterator<Item = (&Vec<u8>, &Lock)> {
         let beginning = [path, b"/"].concat();
         let from = self.0.range(beginning.clone()..);
-        from.take_while(move |(other, _)| other.starts_with(&beginning)).map(|(_, lock)| lock)
+        from.take_while(move |(other, _)| other.starts_with(&beginning))
+    }
+
+    /// A copy of the locks that a path is under, or that are below it.
+    pub(super) fn around(&self, path: &[u8]) -> Self {
+        let above = ancestors(path).chain([path]).filter_map(|path| self.0.get_key_value(path));
+        Self(above.chain(self.below(path)).map(|(path, lock)| (path.clone(), lock.clone())).collect())
     }
 
     /// Adds a lock, in a zone of that many bytes.
@@ -128,6 +134,17 @@ mod tests {
         assert_eq!(locks.respected(b"/b/x", false).len(), 1, "names of the folder change");
         assert_eq!(locks.respected(b"/b/x/y", false).len(), 0);
         assert_eq!(locks.respected(b"/", true).len(), 0);
+    }
+
+    #[test]
+    fn locks_around_a_path_are_those_above_and_below() {
+        let mut locks = Locks::default();
+        for path in [&b"/a"[..], b"/a/b/c", b"/a/b/d", b"/a/bb", b"/b"] {
+            locks.add(path, lock("1", false), 10_000).unwrap();
+        }
+        let around: Vec<_> = locks.around(b"/a/b").0.into_keys().collect();
+        assert_eq!(around, [&b"/a"[..], b"/a/b/c", b"/a/b/d"]);
+        assert_eq!(locks.around(b"/a/bb").0.len(), 2);
     }
 
     #[test]

@@ -22,6 +22,9 @@ use crate::dav::target::Target;
 /// Most names of a folder that are answered for.
 const MOST_NAMES: usize = 65_536;
 
+/// Most bytes of an answer: of few names with many properties, it would be far longer than what asks for it.
+const MOST_BYTES: usize = 32 << 20;
+
 /// The properties that files have here.
 const KNOWN: [&str; 7] = [
     "displayname",
@@ -78,11 +81,10 @@ async fn found(
     let now_ms = exchange.request.received.at_ms;
     blocking(move || {
         let members = members(&uri, &target, depth)?;
-        let write = |locks: &Locks| written(&members, &asked, locks, now_ms);
-        Ok(match &zone {
-            Some(zone) => locks::with(zone, now_ms, |locks| write(locks)),
-            None => write(&Locks::default()),
-        })
+        // Others wait for the locks meanwhile: what is written is written behind that.
+        let around = |zone: &Vec<u8>| locks::with(zone, now_ms, |locks| locks.around(&target.path));
+        let locks = zone.as_ref().map(around).unwrap_or_default();
+        written(&members, &asked, &locks, now_ms)
     })
     .await
 }
@@ -179,10 +181,13 @@ pub(super) fn active_lock(lock: &Lock, now_ms: u64, root: &str, out: &mut String
     out.push_str("</D:href></D:lockroot></D:activelock>");
 }
 
-fn written(members: &[Member], asked: &Asked, locks: &Locks, now_ms: u64) -> String {
+fn written(members: &[Member], asked: &Asked, locks: &Locks, now_ms: u64) -> Done<String> {
     let mut out =
         String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">\n");
     for member in members {
+        if out.len() > MOST_BYTES {
+            return Err(Failure::new(507, "the answer is longer than 32 MB: ask for fewer properties"));
+        }
         out.push_str("<D:response>\n<D:href>");
         escape(&member.href, &mut out);
         out.push_str("</D:href>\n<D:propstat>\n<D:prop>\n");
@@ -205,7 +210,7 @@ fn written(members: &[Member], asked: &Asked, locks: &Locks, now_ms: u64) -> Str
         out.push_str("</D:response>\n");
     }
     out.push_str("</D:multistatus>\n");
-    out
+    Ok(out)
 }
 
 /// Tells of properties that there are not.

@@ -1,6 +1,7 @@
 //! The XML of WebDAV, as far as it is needed: names in their namespaces, without entities, types or instructions of processing.
 //!
-//! A client's body is 64 KB at most, its elements are 16 deep, and of properties 256 are answered.
+//! A client's body is 64 KB at most, its elements are 16 deep, and of properties 256 are answered, each once. A namespace has 256 bytes at
+//! most: one that is declared once is said of each property, and each file.
 
 use std::collections::HashMap;
 
@@ -8,6 +9,7 @@ use std::collections::HashMap;
 const DAV: &str = "DAV:";
 const DEEPEST: usize = 16;
 const MOST_NAMES: usize = 256;
+const LONGEST_SPACE: usize = 256;
 
 /// The name of a property: its namespace and its local part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +48,10 @@ pub fn asked(body: &[u8]) -> Result<Asked, Wrong> {
         [_, kind] if is(kind, "allprop") => asked = Some(Asked::All),
         [_, kind] if is(kind, "propname") => asked = Some(Asked::Names),
         [_, kind] if is(kind, "prop") => asked = Some(Asked::These(Vec::new())),
-        [_, kind, name] if is(kind, "prop") && names.len() < MOST_NAMES => names.push(name.clone()),
+        // An element is told of again with each of its texts.
+        [_, kind, name] if is(kind, "prop") && names.len() < MOST_NAMES && !names.contains(name) => {
+            names.push(name.clone());
+        }
         _ => {}
     })?;
     match asked.filter(|_| root) {
@@ -180,6 +185,9 @@ fn resolved(name: &str, spaces: &[HashMap<String, String>]) -> Result<Name, Wron
         return Err("no name");
     }
     let space = spaces.iter().rev().find_map(|own| own.get(prefix));
+    if space.is_some_and(|space| space.len() > LONGEST_SPACE) {
+        return Err("a namespace is longer than 256 bytes");
+    }
     match space {
         Some(space) => Ok(Name { space: space.clone(), local: local.to_owned() }),
         None if prefix.is_empty() => Ok(Name { space: String::new(), local: local.to_owned() }),
@@ -239,6 +247,18 @@ mod tests {
         assert_eq!(asked(b"<propfind xmlns=\"DAV:\"><allprop/></propfind>"), Ok(Asked::All));
         assert_eq!(asked(b"<propfind xmlns=\"DAV:\"><propname/></propfind>"), Ok(Asked::Names));
         assert_eq!(asked(b" \n"), Ok(Asked::All));
+    }
+
+    #[test]
+    fn property_is_named_once_and_its_namespace_is_short() {
+        let body = |space: &str| {
+            format!(
+                "<D:propfind xmlns:D='DAV:'><D:prop xmlns:x='{space}'><x:a>1</x:a><x:a/></D:prop></D:propfind>"
+            )
+        };
+        let longest = "s".repeat(LONGEST_SPACE);
+        assert_eq!(asked(body(&longest).as_bytes()), Ok(Asked::These(vec![name(&longest, "a")])));
+        assert!(asked(body(&format!("{longest}s")).as_bytes()).is_err());
     }
 
     #[test]
