@@ -4,6 +4,7 @@ use myriad_http::Method;
 use myriad_log::Level;
 use myriad_policy::{BypassReason, CacheStatus, RequestFacts, bypass};
 use myriad_script::EvalError;
+use myriad_shield::origin_query_limit::Sought;
 use myriad_store::KeyRef;
 
 use crate::early;
@@ -51,7 +52,7 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
     let reason = bypass(&facts, &cache.rules);
     // What bypasses the cache goes to the origin for certain; else the page is looked up first.
     if reason.is_some()
-        && let Some(step) = shield::challenge(exchange)
+        && let Some(step) = shield::judge(exchange, Sought::Bypassing)
     {
         return Ok(Next::Done(step));
     }

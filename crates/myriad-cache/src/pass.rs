@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use myriad_log::Level;
 use myriad_policy::{CacheStatus, Failure};
+use myriad_shield::origin_query_limit::Sought;
 use myriad_upstream::{OriginError, OriginResponse, RequestPayload};
 
 use crate::fetch::{NoAnswer, failure, is_of_the_origin};
@@ -22,7 +23,7 @@ use myriad_origin::upload;
 
 /// Asks an origin that has no cache before it, and passes its answer on.
 pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
-    if let Some(step) = shield::judge(exchange, false, myriad_net::clock::now_ms()) {
+    if let Some(step) = shield::judge(exchange, Sought::Target) {
         return step;
     }
     match ask(exchange, origin, None).await {
@@ -72,7 +73,7 @@ fn note(request: &Request, cached: Cached<'_>, asked: &Asked) {
         return;
     }
     match asked {
-        Asked::Answered(response) => shield::note(request, cached, Ok(response.head.status)),
+        Asked::Answered(response) => shield::note(request, cached, Ok(&response.head)),
         Asked::Failed(error) if is_of_the_origin(error) => {
             shield::note(request, cached, Err(NoAnswer::of(error)));
         }

@@ -1,6 +1,8 @@
 //! What keeps a page from being fetched now, though a visitor asks for it: `origin_challenge`, `origin_query_limit`, `origin_backoff`.
 
+use myriad_http::ResponseHead;
 use myriad_policy::Failure;
+use myriad_shield::origin_query_limit::Sought;
 use myriad_shield::{origin_backoff, origin_challenge, origin_query_limit};
 use myriad_store::Failure as StoreFailure;
 
@@ -10,19 +12,18 @@ use crate::stale_instead::stale_instead;
 use myriad_exchange::exchange::{Exchange, Request, Step};
 use myriad_page::Page;
 
-/// Judges a request that no stored page answers. `keyed` says that it has the key of one. A step is the answer of a request that must
-/// not go to the origin.
-pub(crate) fn judge(exchange: &mut Exchange, keyed: bool, now: u64) -> Option<Step> {
-    origin_challenge::judge(exchange, now).or_else(|| origin_query_limit::judge(exchange, keyed, now))
-}
-
-/// The page of a visitor who has to prove first that a browser works for him (`origin_challenge`).
-pub(crate) fn challenge(exchange: &mut Exchange) -> Option<Step> {
+/// Judges a request that no stored page answers. A step is the answer of one that must not go to the origin.
+pub(crate) fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Step> {
     if exchange.request.received.sink.is_some() {
         return None;
     }
-    origin_challenge::judge(exchange, myriad_net::clock::now_ms())
+    let now = myriad_net::clock::now_ms();
+    origin_challenge::judge(exchange, now).or_else(|| origin_query_limit::judge(exchange, sought, now))
 }
+
+/// The bit of a failure's number, beside what [`NoAnswer::encode`] makes, that says: the application has a page of its own for it, 503 with
+/// `Retry-After`, as WordPress while it is updated. Where no stale page stands in, visitors get that page rather than ours.
+const OWN_WORDS: u16 = 1 << 15;
 
 /// Says what a visitor gets whose page must not be fetched now; none where it may. `stale` is what is stored of the page.
 pub(crate) fn instead(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<&Page>) -> Option<Next> {
@@ -32,15 +33,18 @@ pub(crate) fn instead(exchange: &mut Exchange, cached: Cached<'_>, stale: Option
     let now = myriad_net::clock::now_ms();
     // A page that was stored has been let through.
     if stale.is_none()
-        && let Some(step) = judge(exchange, true, now)
+        && let Some(step) = judge(exchange, Sought::Page)
     {
         return Some(Next::Done(step));
     }
     let held = origin_backoff::held_off(&exchange.request, cached.cache.zone.zone.name(), now)?;
-    let why = NoAnswer::decode(StoreFailure(held.failure));
+    let why = NoAnswer::decode(StoreFailure(held.failure & !OWN_WORDS));
     let stale = exchange.request.cache.stale.clone();
     if let Some(next) = stale_instead(&exchange.request, cached, stale, why.failure) {
         return Some(next);
+    }
+    if held.failure & OWN_WORDS != 0 {
+        return None;
     }
     let seconds = held.left_ms.div_ceil(1000).max(1);
     let carried = exchange.request.errors.carried.get_or_insert_default();
@@ -54,15 +58,20 @@ pub(crate) fn holds_refresh_off(request: &Request, cached: Cached<'_>) -> bool {
     origin_backoff::held_off(request, cached.cache.zone.zone.name(), now).is_some()
 }
 
-/// Notes what came of asking for a page: an answer's status, or a failure.
-pub(crate) fn note(request: &Request, cached: Cached<'_>, came: Result<u16, NoAnswer>) {
+/// Notes what came of asking for a page: the head of an answer, or a failure.
+pub(crate) fn note(request: &Request, cached: Cached<'_>, came: Result<&ResponseHead, NoAnswer>) {
     let zone = cached.cache.zone.zone.name();
-    let why = match came {
-        Ok(status) if status < 500 => return origin_backoff::succeeded(request, zone),
-        Ok(status) => NoAnswer { status, failure: Failure::Http(status) },
-        Err(why) => why,
+    let failure = match came {
+        Ok(head) if head.status < 500 => return origin_backoff::succeeded(request, zone),
+        Ok(head) => {
+            let StoreFailure(failure) =
+                NoAnswer { status: head.status, failure: Failure::Http(head.status) }.encode();
+            let has_words = head.status == 503 && head.fields.get(b"retry-after").is_some();
+            if has_words { failure | OWN_WORDS } else { failure }
+        }
+        Err(why) => why.encode().0,
     };
-    origin_backoff::failed(request, zone, why.encode().0, myriad_net::clock::now_ms());
+    origin_backoff::failed(request, zone, failure, myriad_net::clock::now_ms());
 }
 
 #[cfg(test)]
@@ -79,7 +88,8 @@ mod tests {
         exchange.request.cache.stale = stored.then(|| store(&mut exchange, &head(200, &[]), 0));
         let held = held(&exchange);
         [came, Ok(200)].map(|came| {
-            note(&exchange.request, held.get(), came);
+            let head = came.map(|status| head(status, &[]));
+            note(&exchange.request, held.get(), head.as_ref().map_err(|why| *why));
             let next = instead(&mut exchange, held.get(), None);
             next.map(|next| words(&next))
         })
@@ -92,6 +102,20 @@ mod tests {
         assert_eq!(behind("origin_backoff 1h;", false, Ok(500)), [Some("error 503".to_owned()), None]);
         assert_eq!(behind("origin_backoff 1h;", false, Ok(404)), [None, None]);
         assert_eq!(behind("", false, Ok(500)), [None, None]);
+    }
+
+    #[test]
+    fn page_of_the_application_that_says_when_to_come_again_is_no_worse_than_ours() {
+        let site = site("origin_backoff 1h; fastcgi_cache_use_stale http_503;");
+        for (stored, expected) in [(false, None), (true, Some("serve Stale"))] {
+            let mut exchange = keyed(&site, &[]);
+            exchange.request.cache.key = format!("maintenance {stored}").into_bytes();
+            exchange.request.cache.stale = stored.then(|| store(&mut exchange, &head(200, &[]), 0));
+            let held = held(&exchange);
+            note(&exchange.request, held.get(), Ok(&head(503, &[("Retry-After", "600")])));
+            let next = instead(&mut exchange, held.get(), None);
+            assert_eq!(next.map(|next| words(&next)).as_deref(), expected);
+        }
     }
 
     #[test]

@@ -73,7 +73,13 @@ impl Body for PermittedBody {
     fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let this = self.get_mut();
         let polled = this.body.as_mut().poll_data(cx);
-        if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
+        // Whoever knows the length asks for nothing behind it: a slow client would hold what the origin is done with.
+        let is_over = match &polled {
+            Poll::Pending => false,
+            Poll::Ready(None | Some(Err(_))) => true,
+            Poll::Ready(Some(Ok(_))) => this.body.size_hint() == Some(0),
+        };
+        if is_over {
             this.held = None;
         }
         polled

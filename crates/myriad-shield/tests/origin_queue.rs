@@ -4,11 +4,14 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 
+use bytes::Bytes;
 use myriad_exchange::exchange::Exchange;
+use myriad_http::ResponseHead;
+use myriad_http::body::Full;
 use myriad_serve::testing::{TestSite, answered_at_once, block_on};
 use myriad_shield::origin_queue::retry_later;
 use myriad_shield::{Permit, admit};
-use myriad_upstream::ErrorKind;
+use myriad_upstream::{Address, ErrorKind, OriginResponse};
 
 /// A request that has come to a place with an origin.
 fn begun(site: &TestSite, target: &str) -> Box<Exchange> {
@@ -115,6 +118,25 @@ fn mirrored_request_comes_last_and_takes_a_slot_of_its_own() {
     }));
     drop(came.expect("the slot"));
     assert!(block_on(admit(&mut second, true)).is_ok(), "there is room again");
+}
+
+#[test]
+fn slot_is_free_when_the_last_byte_of_the_answer_has_come() {
+    let site = site("origin_queue zone=t_last concurrency=1 queue=0;");
+    let permit = asked(&site, "/").expect("a slot");
+    let mut response = OriginResponse {
+        head: ResponseHead::new(200),
+        body: Box::pin(Full::new(Bytes::from_static(b"page"))),
+        upgraded: None,
+        peer: Address::parse("127.0.0.1:9", None).expect("an address"),
+        trailers: None,
+        sid: None,
+    };
+    permit.answered(&mut response);
+    assert!(asked(&site, "/").is_err());
+    let piece = block_on(poll_fn(|cx| response.body.as_mut().poll_data(cx)));
+    assert!(matches!(piece, Some(Ok(piece)) if &piece[..] == b"page"));
+    assert!(asked(&site, "/").is_ok(), "though nobody has asked for more");
 }
 
 #[test]

@@ -73,7 +73,7 @@ async fn while_awaited<T>(
 /// Notes what came of a fetch, where the origin has a part in it.
 fn note(request: &Request, cached: Cached<'_>, answered: &Result<Answered, Unanswered>) {
     match answered {
-        Ok(answered) => shield::note(request, cached, Ok(answered.response.head.status)),
+        Ok(answered) => shield::note(request, cached, Ok(&answered.response.head)),
         Err(Unanswered::Failed(error)) if is_of_the_origin(error) => {
             shield::note(request, cached, Err(NoAnswer::of(error)));
         }

@@ -1,9 +1,9 @@
 //! The row, and its words read.
 
-use myriad_conf::Diagnostic;
 use myriad_conf::number::parse_number;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
 use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Text};
 
 use super::settings::{Action, Per, QueryRules, QuerySettings};
 
@@ -13,12 +13,13 @@ const MOST: u64 = 100_000;
 pub(super) static ROWS: &[Directive] = &[Directive::new(
     "origin_query_limit",
     Contexts::HSL,
-    between(1, 5),
+    between(1, 6),
     Set::Settings(origin_query_limit),
     "How many new queries (what stands behind `?`) go to an origin in a time: `rate=20r/m`, and `burst=` (as many as in a minute) at \
      once; `per=path`, `network` (/24, /48 of IPv6) or `server`. Beyond that `action=strip` redirects to the page without the \
-     arguments but those that `keep=a,b` names, `action=challenge` asks for a pass (`origin_challenge`), `action=429` or `503` refuses. Pages that are stored are always served. It is for requests \
-     that may share a page; a line a second of the error log names the arguments.",
+     arguments but those that `keep=a,b` names, `action=challenge` asks for a pass (`origin_challenge`), `action=429` or `503` refuses. \
+     Pages that are stored are always served. It is for requests that may share a page; with `unless=` for all but those for which the text \
+     is neither empty nor `0`. A line a second of the error log names the arguments.",
 )
 .default("off")
 .own()];
@@ -34,8 +35,8 @@ fn origin_query_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done
 }
 
 fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
-    let (mut rate, mut burst, mut per, mut keep, mut action) =
-        (None, None, Per::Path, Vec::new(), Action::Strip);
+    let (mut rate, mut burst, mut per, mut keep, mut action, mut unless) =
+        (None, None, Per::Path, Vec::new(), Action::Strip, None);
     for index in 0..args.len() {
         let word = args.bytes(index);
         let (name, value) = word.split_at(word.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1));
@@ -58,6 +59,7 @@ fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
             (b"per=", b"network") => per = Per::Network,
             (b"per=", b"server") => per = Per::Server,
             (b"keep=", _) => keep = value.split(|byte| *byte == b',').map(Into::into).collect(),
+            (b"unless=", _) if !value.is_empty() => unless = Some(Text::new(value, args.words()[index].span)),
             (b"action=", b"strip") => action = Action::Strip,
             (b"action=", b"challenge") => action = Action::Challenge,
             (b"action=", b"429") => action = Action::Status(429),
@@ -66,7 +68,7 @@ fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
                 return Err(args.invalid(
                     index,
                     "`off`, or `rate=20r/m`, `burst=N`, `per=path`, `network` or `server`, `keep=NAME,NAME`, \
-                     `action=strip`, `challenge`, `429` or `503`",
+                     `action=strip`, `challenge`, `429` or `503`, `unless=$variable`",
                 ));
             }
         }
@@ -76,7 +78,7 @@ fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
         return Err(Diagnostic::error(args.node.span, message).help("write `origin_query_limit rate=20r/m;`"));
     };
     let burst = burst.unwrap_or_else(|| (60_000 / interval_ms).max(1));
-    Ok(QueryRules { interval_ms, burst, per, keep, action })
+    Ok(QueryRules { interval_ms, burst, per, keep, action, unless })
 }
 
 /// `20r/m` or `1r/s` as milliseconds for one.

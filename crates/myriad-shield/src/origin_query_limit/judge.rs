@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::{Exchange, Request, Step};
 use myriad_http::Method;
+use myriad_http::uri::normalize_path;
 use myriad_log::{Level, OnceASecond};
+use myriad_script::Template;
 
 use super::settings::{Action, Per, QueryRules};
 use super::table::TABLE;
@@ -20,20 +22,32 @@ pub(super) struct QueryLimit {
     rules: QueryRules,
     /// How visitors prove that a browser works for them, with `action=challenge`.
     challenge: ChallengeRules,
+    /// `unless=`.
+    unless: Option<Template>,
     told: OnceASecond,
 }
 
 impl QueryLimit {
-    pub(super) fn new(rules: QueryRules, challenge: ChallengeRules) -> Self {
-        Self { rules, challenge, told: OnceASecond::default() }
+    pub(super) fn new(rules: QueryRules, challenge: ChallengeRules, unless: Option<Template>) -> Self {
+        Self { rules, challenge, unless, told: OnceASecond::default() }
     }
 }
 
-/// Judges a request whose page is not stored. `keyed` says that it has the key of one, which tells pages apart; else the target does. A step
-/// is the answer of a request that must not go to the origin.
-pub fn judge(exchange: &mut Exchange, keyed: bool, now: u64) -> Option<Step> {
-    let request = &exchange.request;
-    let QueryLimit { rules, challenge, told } = request.place().features.get()?;
+/// What a request would ask the origin for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sought {
+    /// A page that is not stored: its key tells it from others.
+    Page,
+    /// Something that has no cache before it: its target does.
+    Target,
+    /// Something past the cache. It counts where the directive says what does not (`unless=`).
+    Bypassing,
+}
+
+/// Judges a request that no stored page answers. A step is the answer of one that must not go to the origin.
+pub fn judge(exchange: &mut Exchange, sought: Sought, now: u64) -> Option<Step> {
+    let Exchange { request, frame } = exchange;
+    let QueryLimit { rules, challenge, unless, told } = request.place().features.get()?;
     let sent = request.sent_uri()?;
     let at = sent.iter().position(|byte| *byte == b'?')?;
     let (path, query) = (&sent[..at], &sent[at + 1..]);
@@ -42,12 +56,23 @@ pub fn judge(exchange: &mut Exchange, keyed: bool, now: u64) -> Option<Step> {
     if query.is_empty() || !reads || request.is_subrequest() {
         return None;
     }
-    let key = if keyed { &*request.cache.key } else { sent };
+    match unless {
+        None if sought == Sought::Bypassing => return None,
+        None => {}
+        Some(unless) => {
+            let mut text = Vec::new();
+            // Where it cannot be said whom it means, nobody is: an error must open no door.
+            if unless.eval(request, frame, &mut text).is_ok() && !matches!(&*text, b"" | b"0") {
+                return None;
+            }
+        }
+    }
+    let key = if sought == Sought::Page { &*request.cache.key } else { sent };
     // Who holds a pass counts alone: it does not open the origin to whatever else he asks for.
     let pass = (rules.action == Action::Challenge)
         .then(|| origin_challenge::holder(request, challenge, now))
         .flatten();
-    let counted_by = pass.map_or_else(|| CountedBy::of(request, rules.per, path), CountedBy::Pass);
+    let counted_by = pass.map_or_else(|| CountedBy::of(request, rules.per, plain(path)), CountedBy::Pass);
     if TABLE.lets((&*request.server().name, key), counted_by, rate(rules), now) {
         return None;
     }
@@ -79,14 +104,14 @@ fn rate(rules: &QueryRules) -> (u64, u64) {
 /// What a query is counted by.
 #[derive(Hash)]
 enum CountedBy<'a> {
-    Path(&'a [u8], &'a [u8]),
+    Path(&'a [u8], Vec<u8>),
     Network(IpAddr),
     Server(&'a [u8]),
     Pass(u128),
 }
 
 impl<'a> CountedBy<'a> {
-    fn of(request: &'a Request, per: Per, path: &'a [u8]) -> Self {
+    fn of(request: &'a Request, per: Per, path: Vec<u8>) -> Self {
         let server: &[u8] = request.server().name.as_ref();
         match (per, request.client()) {
             (Per::Network, Some(client)) => Self::Network(network(client)),
@@ -95,6 +120,15 @@ impl<'a> CountedBy<'a> {
             _ => Self::Server(server),
         }
     }
+}
+
+/// A path as it is counted: escapes and slashes that say nothing make no other path of it.
+fn plain(path: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(path.len());
+    if normalize_path(path, true, &mut plain).is_err() {
+        path.clone_into(&mut plain);
+    }
+    plain
 }
 
 /// The URL with the arguments that stay; none where that is the one that was asked for.

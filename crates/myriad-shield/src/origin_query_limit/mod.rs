@@ -14,14 +14,15 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 use crate::origin_challenge::rules as challenge_rules;
 use judge::QueryLimit;
-pub use judge::judge;
+pub use judge::{Sought, judge};
 use settings::QuerySettings;
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_by(compile);
 
-fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     if let Some(rules) = &settings.feature::<QuerySettings>().0 {
-        features.keep(QueryLimit::new(rules.clone(), challenge_rules(settings)));
+        let unless = rules.unless.as_ref().map(|text| compiler.apart_template(text));
+        features.keep(QueryLimit::new(rules.clone(), challenge_rules(settings), unless));
     }
 }

@@ -1,5 +1,7 @@
 //! What the directive says.
 
+use myriad_conf::Text;
+
 /// `origin_query_limit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct QueryRules {
@@ -13,6 +15,8 @@ pub(super) struct QueryRules {
     pub keep: Vec<Box<[u8]>>,
     /// `action=`.
     pub action: Action,
+    /// `unless=`: who does not count.
+    pub unless: Option<Text>,
 }
 
 /// What queries are counted by.

@@ -35,7 +35,8 @@ pub(super) static ROWS: &[Directive] = &[
         ONE,
         Set::Settings(origin_priority),
         "Who comes first in `origin_queue`: `high` (0), `normal` (1, also for any other value), `low` (2), `last` (3); a text with \
-         variables. Each quarter of the longest wait lifts a request by one class. Refreshes behind a visitor are `last`.",
+         variables. Each quarter of the longest wait lifts a request by one class. Half of the queue is open to `high`, beyond that they are `normal`: \
+         where visitors can make up what it depends on, they keep nobody out. Refreshes behind a visitor, and mirrored requests, are `last`.",
     )
     .default("normal")
     .own(),

@@ -93,6 +93,7 @@ impl Queue {
     /// is worse than `class`.
     pub(super) fn enter(self: &Arc<Self>, rules: &QueueRules, class: Class) -> Entered {
         let mut state = self.0.lock();
+        let class = state.allowed(class, rules.most_waiting);
         if state.waits() == 0 && state.has_room(rules.concurrency) {
             state.active += 1;
             return Entered::Slot(self.slot(rules.concurrency));
@@ -137,6 +138,13 @@ impl Queue {
 impl State {
     fn waits(&self) -> usize {
         self.waiting.iter().map(BTreeMap::len).sum()
+    }
+
+    /// The class that a request waits in. Half of the queue is open to the first class: what visitors may make up to be in it, as a cookie,
+    /// keeps the others out of no more than that. Beyond it they are like others.
+    fn allowed(&self, class: Class, most_waiting: u32) -> Class {
+        let is_taken = self.waiting[class.index()].len() >= most_waiting.div_ceil(2) as usize;
+        if is_taken { class.max(Class::NORMAL) } else { class }
     }
 
     fn has_room(&self, concurrency: Concurrency) -> bool {
@@ -317,6 +325,20 @@ mod tests {
         assert_eq!(second.called.try_recv().err(), Some(oneshot::error::TryRecvError::Closed));
         assert_eq!(first.called.try_recv().err(), Some(oneshot::error::TryRecvError::Empty));
         assert_eq!(queue.figures(), (1, 2));
+    }
+
+    #[test]
+    fn first_class_has_half_of_the_queue_and_no_more() {
+        let (queue, rules) = (Arc::new(Queue::default()), rules(1, 4));
+        let _held = slot(queue.enter(&rules, Class::NORMAL));
+        let mut normal: Vec<_> = (0..4).map(|_| turn(queue.enter(&rules, Class::NORMAL))).collect();
+        let high: Vec<_> = (0..2).map(|_| turn(queue.enter(&rules, class("high")))).collect();
+        assert!(matches!(queue.enter(&rules, class("high")), Entered::Full), "they are like others");
+        let waits =
+            |turn: &mut Turn| turn.called.try_recv().err() == Some(oneshot::error::TryRecvError::Empty);
+        assert_eq!(normal.iter_mut().map(waits).collect::<Vec<_>>(), [true, true, false, false]);
+        drop(high);
+        assert!(turn(queue.enter(&rules, class("high"))).class < Class::NORMAL, "there is room again");
     }
 
     #[test]
