@@ -8,6 +8,7 @@
 
 mod acceptor;
 mod answer;
+mod apache;
 mod binary;
 mod cached;
 pub mod chromium;
@@ -36,6 +37,7 @@ mod wait;
 mod wordpress;
 
 pub use answer::Answer;
+pub use apache::Apache;
 pub use binary::{binary, tool, workspace};
 pub use cached::Cached;
 pub use client::Client;

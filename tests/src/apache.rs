@@ -1,0 +1,95 @@
+//! A real Apache with mod_php.
+
+use std::net::TcpStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::process::{Signal, is_root, missing, signal_group};
+use crate::{Place, wait_for};
+
+/// Where Debian has its modules.
+const MODULES: &str = "/usr/lib/apache2/modules";
+
+/// Apache on the port of a place, which serves the place's `html/`; killed with its children when dropped.
+#[derive(Debug)]
+pub struct Apache {
+    /// The port that it listens on.
+    pub port: u16,
+    place: Place,
+    master: Child,
+}
+
+impl Apache {
+    /// Starts with a few children; what is in `html/` is written before.
+    pub fn start(place: Place) -> Self {
+        let php = std::fs::read_dir(MODULES).into_iter().flatten().flatten().map(|entry| entry.path()).find(
+            |path| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                name.starts_with("libphp") && name.ends_with(".so")
+            },
+        );
+        let php = php.expect("mod_php; its packages come with: scripts/install-packages test");
+        let identity = if is_root() { "User www-data\nGroup www-data\n" } else { "" };
+        let configuration = format!(
+            "ServerRoot @DIR@\nPidFile @DIR@/apache.pid\nErrorLog @DIR@/error.log\nServerName origin.test\nListen 127.0.0.1:@PORT@\n{identity}\
+             LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so\nLoadModule authz_core_module {MODULES}/mod_authz_core.so\n\
+             LoadModule mime_module {MODULES}/mod_mime.so\nLoadModule dir_module {MODULES}/mod_dir.so\nLoadModule php_module {}\n\
+             TypesConfig /etc/mime.types\nStartServers 2\nMinSpareServers 1\nMaxSpareServers 4\nMaxRequestWorkers 8\n\
+             KeepAlive On\nKeepAliveTimeout 30\nMaxKeepAliveRequests 0\nDocumentRoot @DIR@/html\nDirectoryIndex index.php\n\
+             <FilesMatch \"\\.php$\">\nSetHandler application/x-httpd-php\n</FilesMatch>\n",
+            php.display()
+        );
+        place.write("apache.conf", place.fill(&configuration));
+        let master = spawn(place.folder(), place.port);
+        Self { port: place.port, place, master }
+    }
+
+    /// Kills it and its children at once.
+    pub fn kill(&mut self) {
+        signal_group(self.master.id(), Signal::KILL);
+        let _ = self.master.wait();
+        // Its children hold the port a moment longer.
+        wait_for("the end of apache", || TcpStream::connect(("127.0.0.1", self.port)).is_err());
+    }
+
+    /// Starts it anew on the same port.
+    pub fn restart(&mut self) {
+        self.kill();
+        let _ = std::fs::remove_file(self.place.path("apache.pid"));
+        self.master = spawn(self.place.folder(), self.port);
+    }
+
+    /// Has it take connections and do nothing, until it goes on.
+    pub fn stall(&self) {
+        signal_group(self.master.id(), Signal::STOP);
+    }
+
+    /// Has it go on.
+    pub fn go_on(&self) {
+        signal_group(self.master.id(), Signal::CONT);
+    }
+}
+
+fn spawn(folder: &Path, port: u16) -> Child {
+    let mut command = Command::new("/usr/sbin/apache2");
+    command.arg("-DFOREGROUND").arg("-f").arg(folder.join("apache.conf")).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut master = command.spawn().unwrap_or_else(|error| panic!("{}", missing("apache2", &error)));
+    wait_for("apache", || {
+        assert!(
+            master.try_wait().expect("wait").is_none(),
+            "apache ended; see error.log in {}",
+            folder.display()
+        );
+        TcpStream::connect(("127.0.0.1", port)).is_ok()
+    });
+    master
+}
+
+impl Drop for Apache {
+    fn drop(&mut self) {
+        self.go_on();
+        self.kill();
+    }
+}
