@@ -4,7 +4,7 @@
 //! bytes of bodies. Who uses the connection never comes near the limits, however long it lives.
 
 use super::frame::kind;
-use super::{ConnectionError, ErrorCode};
+use super::{ConnectionError, ErrorCode, FRAME_HEADER};
 use crate::Resets;
 
 /// Frames without a purpose of their own that may come ahead of heads and bodies.
@@ -18,16 +18,23 @@ const MESSAGE: usize = 5;
 /// Most bytes that wait for a side that goes on asking for answers to control frames.
 const BACKLOG: usize = 1024 * 1024;
 
+/// What may be under way on a stream that this side has left, bytes beside what its window allows: a head and its trailers.
+const HEADS: u64 = 16 * 1024;
+/// Most bytes that are thought to be under way on all such streams together.
+const UNDER_WAY: u64 = 64 * 1024 * 1024;
+
 /// What is left of it.
 #[derive(Debug)]
 pub(super) struct Patience {
     frames: u32,
     resets: Resets,
+    /// Bytes that may be under way on streams that this side has left.
+    under_way: u64,
 }
 
 impl Patience {
     pub(super) fn new(max_streams: u32) -> Self {
-        Self { frames: FRAMES, resets: Resets::new(max_streams) }
+        Self { frames: FRAMES, resets: Resets::new(max_streams), under_way: 0 }
     }
 
     /// A frame has come, and `waiting` bytes of output are not sent yet.
@@ -45,6 +52,21 @@ impl Patience {
     /// A frame has come on a stream that is no more: it may have been under way, but there is no end of such frames.
     pub(super) fn stray(&mut self) -> Result<(), ConnectionError> {
         self.frames = self.frames.checked_sub(2 * WORTH).ok_or_else(|| too_much("flood of frames"))?;
+        Ok(())
+    }
+
+    /// This side has left a stream on which the other may still send so many bytes: it does not know yet.
+    pub(super) fn left(&mut self, window: i64) {
+        let more = u64::try_from(window).unwrap_or(0) + HEADS;
+        self.under_way = UNDER_WAY.min(self.under_way + more);
+    }
+
+    /// As [`Patience::stray`], for the side that leaves streams: what was under way then is nobody's fault.
+    pub(super) fn stray_of(&mut self, length: usize) -> Result<(), ConnectionError> {
+        match self.under_way.checked_sub((length + FRAME_HEADER) as u64) {
+            Some(rest) => self.under_way = rest,
+            None => self.stray()?,
+        }
         Ok(())
     }
 

@@ -50,7 +50,7 @@ impl Client {
             .decode(bytes, BLOCK, BLOCK, |name, value| builder.field(name, value))
             .map_err(compression)?;
         let Some(stream) = self.streams.get(id) else {
-            self.patience.stray()?;
+            self.patience.stray_of(bytes.len())?;
             return Ok(Answered::Nothing);
         };
         let end = header.has(flag::END_STREAM);
@@ -101,7 +101,7 @@ impl Client {
         let data = unpadded(header, payload).map_err(|code| ConnectionError::new(code, "invalid padding"))?;
         self.charge(header.length)?;
         let Some(stream) = self.streams.get(id) else {
-            self.patience.stray()?;
+            self.patience.stray_of(header.length)?;
             return Ok(Answered::Nothing);
         };
         if !stream.receiving {
@@ -159,7 +159,7 @@ impl Client {
         lost: Lost,
     ) -> Result<Answered, ConnectionError> {
         self.closing = true;
-        self.put_reset(id, code);
+        self.leave(id, code);
         self.lose(id, lost);
         self.patience.wasted()?;
         Ok(Answered::Nothing)

@@ -26,7 +26,10 @@ impl Client {
     }
 
     /// Queues a `RST_STREAM`.
-    pub(super) fn put_reset(&mut self, stream: u32, code: ErrorCode) {
+    pub(super) fn leave(&mut self, stream: u32, code: ErrorCode) {
+        if let Some(found) = self.streams.get(stream).filter(|found| found.receiving) {
+            self.patience.left(found.receive_window);
+        }
         self.output.frame(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes());
     }
 
@@ -55,8 +58,8 @@ impl Client {
             }
             Some(stream) => {
                 let refused = code == ErrorCode::RefusedStream as u32 && !stream.answered;
+                // There are no more of these than requests: they end the connection, and what else is under way on it, never.
                 self.lose(id, if refused { Lost::Refused } else { Lost::Reset(code) });
-                self.patience.wasted()?;
             }
         }
         Ok(Answered::Nothing)

@@ -86,8 +86,9 @@ impl Client {
 
     /// Nobody wants the rest of the answer (RFC 9113 §6.4).
     pub fn cancel(&mut self, stream: u32) {
-        if self.streams.close(stream).is_some() {
-            self.put_reset(stream, ErrorCode::Cancel);
+        if self.streams.get(stream).is_some() {
+            self.leave(stream, ErrorCode::Cancel);
+            self.streams.close(stream);
         }
     }
 

@@ -21,12 +21,33 @@ fn patience_with(
 }
 
 #[test]
-fn rapid_resets_end_the_connection() {
+fn resets_of_requests_leave_the_others_alone() {
+    let mut client = greeted();
+    let other = ask(&mut client);
     let resets = |client: &mut Client| {
         let id = ask(client);
         reset(id, ErrorCode::RefusedStream)
     };
-    assert_eq!(patience_with(&mut greeted(), 1000, resets), Some(200));
+    assert_eq!(patience_with(&mut client, 1000, resets), None);
+    feed(&mut client, &head(other, true, &[(":status", "204")])).expect("an answer");
+    assert!(client.is_open());
+}
+
+#[test]
+fn what_was_under_way_on_cancelled_streams_leaves_the_others_alone() {
+    let mut client = Client::new(128 * 1024);
+    take(&mut client);
+    feed(&mut client, &frame(kind::SETTINGS, 0, 0, &[])).expect("settings");
+    for _ in 0..1000 {
+        let id = ask(&mut client);
+        feed(&mut client, &head(id, false, &[(":status", "200")])).expect("a head");
+        client.cancel(id);
+        take(&mut client);
+        for _ in 0..32 {
+            feed(&mut client, &data(id, false, &[0; 4096])).expect("it had been sent by then");
+        }
+    }
+    assert!(client.is_open());
 }
 
 #[test]
