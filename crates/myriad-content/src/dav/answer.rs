@@ -11,20 +11,8 @@ use super::failure::{Done, Failure};
 
 /// Does what blocks on the pool of blocking work, then answers. What was known of the paths is forgotten, whatever came of it.
 pub(super) fn wait(changed: Vec<Vec<u8>>, work: impl FnOnce() -> Done + Send + 'static) -> Step {
-    wait_then(changed, work, |_| {})
-}
-
-/// As [`wait`]; `then` is called once it has succeeded.
-pub(super) fn wait_then(
-    changed: Vec<Vec<u8>>,
-    work: impl FnOnce() -> Done + Send + 'static,
-    then: impl FnOnce(&Request) + 'static,
-) -> Step {
     Step::wait(async move |exchange| {
         let done = blocking(work).await;
-        if done.is_ok() {
-            then(&exchange.request);
-        }
         answered(exchange, changed, done)
     })
 }

@@ -46,16 +46,15 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
     if let Err(failure) = order.check() {
         return failure.answer(&exchange.request);
     }
-    let (from, to) = (order.source.path.clone(), order.destination.path.clone());
-    let forget = {
-        let gone = moves.then(|| from.clone());
-        move |request: &Request| {
-            if let Some(path) = gone {
-                ext::forget(request, zone.as_ref(), &path);
-            }
+    let changed = vec![order.source.path.clone(), order.destination.path.clone()];
+    let at_ms = exchange.request.received.at_ms;
+    answer::wait(changed, move || {
+        let done = order.run()?;
+        if moves {
+            ext::forget(zone.as_ref(), at_ms, &order.source.path);
         }
-    };
-    answer::wait_then(vec![from, to], move || order.run(), forget)
+        Ok(done)
+    })
 }
 
 fn extent(request: &Request, moves: bool) -> Done<Extent> {

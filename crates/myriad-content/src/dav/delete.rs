@@ -1,6 +1,6 @@
 //! DELETE: removes a file, or a folder with all that is in it (RFC 4918 section 9.6).
 
-use myriad_exchange::exchange::{Exchange, Request, Step};
+use myriad_exchange::exchange::{Exchange, Step};
 use myriad_files::as_path;
 use rustix::fs::{AtFlags, FileType, Stat, unlinkat};
 
@@ -30,12 +30,12 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
         let of_file = answer::depth(request, Depth::Zero)?;
         Ok((of_folder, of_file))
     });
-    let path = target.path.clone();
-    let forget = {
-        let path = path.clone();
-        move |request: &Request| ext::forget(request, zone.as_ref(), &path)
-    };
-    answer::wait_then(vec![path], move || deleted(&target, depths), forget)
+    let at_ms = request.received.at_ms;
+    answer::wait(vec![target.path.clone()], move || {
+        let done = deleted(&target, depths)?;
+        ext::forget(zone.as_ref(), at_ms, &target.path);
+        Ok(done)
+    })
 }
 
 /// How deep a URI is that is not as deep as it must be, counted as nginx does: slashes with something behind them.

@@ -48,6 +48,10 @@ impl Table {
     pub(super) fn ask(&self, zone: &str, key: &[u8], rules: BackoffRules, now: u64) -> Option<HeldOff> {
         let mut pauses = self.pauses.lock();
         let pause = pauses.get_mut(&self.page(zone, key))?;
+        // The rules have changed since: what was long for the former ones is not waited for.
+        if pause.until_ms.saturating_sub(now) > longest_ms(rules) {
+            pause.until_ms = now.saturating_add(pause_ms(rules, pause.failures));
+        }
         if now < pause.until_ms {
             return Some(HeldOff { left_ms: pause.until_ms - now, failure: pause.failure });
         }
@@ -79,6 +83,11 @@ fn pause_ms(rules: BackoffRules, failures: u32) -> u64 {
     (pause - pause / 5 + fastrand::u64(0..=pause / 5 * 2)).max(1)
 }
 
+/// The longest that a pause may come to.
+fn longest_ms(rules: BackoffRules) -> u64 {
+    rules.most_ms.saturating_add(rules.most_ms / 5)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +111,16 @@ mod tests {
         table.succeeded("z", b"k");
         table.failed("z", b"k", RULES, (504, now));
         assert!(table.ask("z", b"k", RULES, now).is_some_and(|held| held.left_ms <= 1200));
+    }
+
+    #[test]
+    fn pause_of_former_rules_is_no_longer_than_those_of_today() {
+        let table = Table::default();
+        let hours = BackoffRules { first_ms: 3_600_000, most_ms: 3_600_000 };
+        table.failed("z", b"k", hours, (502, 0));
+        assert!(table.ask("z", b"k", hours, 0).is_some_and(|held| held.left_ms > 2_000_000));
+        assert!(table.ask("z", b"k", RULES, 0).is_some_and(|held| held.left_ms <= 1_200));
+        assert_eq!(table.ask("z", b"k", RULES, 1_200), None);
     }
 
     #[test]

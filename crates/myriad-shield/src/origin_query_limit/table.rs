@@ -47,7 +47,12 @@ impl Table {
         if known.queries.get_mut(&page).is_some() {
             return true;
         }
-        let at_rest = known.at_rest.get_mut(&counted_by).map_or(now, |at_rest| (*at_rest).max(now));
+        // Rules of before a reload may have let more through: that is as if all of today's were used up.
+        let used_up = now.saturating_add(interval_ms.saturating_mul(burst));
+        let at_rest = known.at_rest.get_mut(&counted_by).map_or(now, |at_rest| {
+            *at_rest = (*at_rest).clamp(now, used_up);
+            *at_rest
+        });
         if at_rest - now > interval_ms.saturating_mul(burst - burst.min(1)) {
             return false;
         }
@@ -72,6 +77,16 @@ mod tests {
         assert!(lets(4, 1000) && !lets(5, 1000));
         assert!(!lets(5, 1999) && lets(5, 2000));
         assert_eq!([6, 7, 8, 9].map(|page| lets(page, 60_000)), [true, true, true, false]);
+    }
+
+    #[test]
+    fn what_former_rules_let_through_is_forgiven_as_the_rules_of_today_say() {
+        let table = Table::default();
+        for page in 0..100 {
+            assert!(table.lets(page, "path", (60_000, 100), 0));
+        }
+        assert!(!table.lets(100, "path", RATE, 0));
+        assert!(!table.lets(100, "path", RATE, 900) && table.lets(100, "path", RATE, 1_000));
     }
 
     #[test]

@@ -58,10 +58,11 @@ pub(in crate::dav) fn allowed(
     })
 }
 
-/// Forgets the locks of what was deleted or moved; what could not be stays locked.
-pub(in crate::dav) fn forget(request: &Request, zone: Option<&LockZone>, path: &[u8]) {
+/// Forgets the locks of what was deleted or moved; what could not be stays locked. It belongs to the change of the file, which goes on when
+/// its client has gone.
+pub(in crate::dav) fn forget(zone: Option<&LockZone>, now_ms: u64, path: &[u8]) {
     if let Some(zone) = zone {
-        locks::with(zone.name.bytes(), request.received.at_ms, |locks| locks.forget(path));
+        locks::with(zone.name.bytes(), now_ms, |locks| locks.forget(path));
     }
 }
 
