@@ -7,6 +7,7 @@ use myriad_content::dav::ext::{Asked, asked, lock_info};
 fuzz_target!(|body: &[u8]| {
     if let Ok(Asked::These(names)) = asked(body) {
         assert!(names.len() <= 256);
+        assert!(names.iter().all(|name| name.space.len() <= 256));
         // A name is written into the answer as it was read.
         assert!(names.iter().all(|name| !name.local.is_empty() && !name.local.contains(['<', '>', '&', '"', ' '])));
     }
