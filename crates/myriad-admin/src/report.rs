@@ -253,7 +253,7 @@ pub struct PeerReport {
     pub server: String,
     /// Where it listens.
     pub address: String,
-    /// `up`, `draining`, `down`, or `unavail` where it has failed too often.
+    /// `up`, `draining`, `down`, `unavail` where it has failed too often, `checking` and `unhealthy` by its checks.
     pub state: String,
     /// Whether an administrator has said so, and not the configuration.
     pub ordered: bool,

@@ -9,6 +9,7 @@ mod fastcgi;
 pub mod fetch;
 pub mod group;
 mod grpc;
+pub mod health_check;
 mod http;
 pub mod make;
 mod memcached;

@@ -96,6 +96,11 @@ impl Regex {
         })
     }
 
+    /// Compiles a pattern of a configuration, case regarded, to be asked with [`Self::is_match`] alone.
+    pub fn without_captures(source: &str) -> Result<Regex, ScriptError> {
+        Self::compile(source, false, 0, |_| Ok(0))
+    }
+
     /// The pattern as written.
     pub fn as_str(&self) -> &str {
         &self.source

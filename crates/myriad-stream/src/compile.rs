@@ -15,6 +15,7 @@ use myriad_script::{Compiler, Predicates, ScriptError, ServerNames, Template};
 use myriad_tls::{ClientRules, Files, OriginConfig, ServerParts};
 use myriad_upstream::{Address, Group, GroupConfig, PeerConfig, PeerStates, ResolverConfig};
 
+use crate::health_check;
 use crate::limits::{self, Limits};
 use crate::names::StreamNames;
 use crate::runtime::{Content, PeerTls, Server, StreamGroup, StreamRuntime};
@@ -210,9 +211,13 @@ impl Compile<'_> {
         let access_logs = server.settings.log.access.iter();
         let access_logs =
             access_logs.filter_map(|log| self.access_log(log, server.settings.log.open_files)).collect();
+        let content = self.content(settings);
+        let checks = server.settings.feature::<health_check::CheckSettings>();
+        let has_group = matches!(content, Content::Group(_));
         Server {
             name: server.primary_name.bytes().into(),
-            content: self.content(settings),
+            content,
+            check: health_check::compile(checks, has_group, &mut self.errors),
             tls: self.tls(server, settings),
             clients: self.clients(&server.settings),
             peer_tls: self.peer_tls(&server.settings, settings),

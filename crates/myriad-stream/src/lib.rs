@@ -20,6 +20,7 @@
 //! | `target`, `relay`, `pace` | whom to connect to; bytes both ways, with rates and time-outs |
 //! | `greeting` | TLS with clients |
 //! | `udp` | datagrams: sessions of clients, and their ends |
+//! | `health_check` | peers asked how they are, beside sessions |
 //! | `admission`, `limits` | `limit_conn`, `allow` and `deny` |
 
 #![forbid(unsafe_code)]
@@ -29,6 +30,7 @@ mod compile;
 mod directives;
 mod drive;
 mod greeting;
+mod health_check;
 mod limits;
 mod log;
 mod names;
@@ -50,3 +52,6 @@ use myriad_exchange::feature::Feature;
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature = Feature::new("stream", directives::ROWS);
+
+/// Checks of peers, for the list of features.
+pub const HEALTH_CHECK: Feature = Feature::new("stream", health_check::ROWS);

@@ -18,6 +18,7 @@ use myriad_tls::ClientRules;
 use myriad_upstream::{CheckPeer, Group, GroupControl, Resolver, ResolverConfig, TellUnresolved};
 use rustls::ClientConfig;
 
+use crate::health_check::StreamCheck;
 use crate::limits::Limits;
 use crate::names::StreamNames;
 use crate::settings::StreamSettings;
@@ -47,6 +48,8 @@ pub(crate) struct Server {
     /// Its first name (`$server_name`).
     pub name: Box<[u8]>,
     pub content: Content,
+    /// How the peers of its group are checked; none without `health_check`.
+    pub check: Option<StreamCheck>,
     /// How TLS is spoken with clients.
     pub tls: ServerTls,
     /// What clients must prove; none where they are not asked.

@@ -162,7 +162,10 @@ impl Choice<'_> {
         let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
         // A lone peer is never kept out: there is nobody else to ask.
         let lone = self.peers.configs.len() == 1;
-        !state.ordered.is_down(peer) && !tried.has(state) && (lone || !state.is_failing(peer, self.now))
+        !state.ordered.is_down(peer)
+            && !state.health.is_out()
+            && !tried.has(state)
+            && (lone || !state.is_failing(peer, self.now))
     }
 
     /// Whether waiting may help: of those that would be asked, one has only too much to do.

@@ -64,7 +64,7 @@ impl<D: Demux> OriginBody<D> {
 
     fn complete(&mut self) {
         if let State::Open(link) = std::mem::replace(&mut self.state, State::Complete) {
-            link.active.0.took(Moment::Last, link.log.elapsed_ms());
+            link.active.took(Moment::Last, link.log.elapsed_ms());
             if self.demux.is_clean() {
                 link.release();
             }

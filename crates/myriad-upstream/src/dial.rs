@@ -17,6 +17,7 @@ use tokio::net::UdpSocket;
 use crate::address::Address;
 use crate::attempts::{AttemptLog, Attempts};
 use crate::balance::Tried;
+use crate::check::Probed;
 use crate::clock;
 use crate::connect::connect;
 use crate::connections::{Connections, Place};
@@ -76,13 +77,13 @@ struct Timing {
 impl Timing {
     /// A connection that was begun at `started` and is made now.
     fn connected(active: Active, started: u64) -> Self {
-        active.0.took(Moment::Connect, clock::now() - started);
+        active.took(Moment::Connect, clock::now() - started);
         Self { active, started, had_first: Cell::new(false), has_failed: Cell::new(false) }
     }
 
     fn byte_came(&self) {
         if !self.had_first.replace(true) {
-            self.active.0.took(Moment::First, clock::now() - self.started);
+            self.active.took(Moment::First, clock::now() - self.started);
         }
     }
 }
@@ -91,7 +92,7 @@ impl Drop for Timing {
     fn drop(&mut self) {
         // A peer that fails at once would look fast.
         if !self.has_failed.get() {
-            self.active.0.took(Moment::Last, clock::now() - self.started);
+            self.active.took(Moment::Last, clock::now() - self.started);
         }
     }
 }
@@ -203,6 +204,44 @@ impl Group {
         let error = OriginError::new(ErrorKind::NoLivePeer, Phase::Connecting, "no live upstreams");
         dial.attempts.begin(self.name().to_owned(), self.label()).failed(error.status());
         error
+    }
+}
+
+/// A connection to a peer that is checked, until it is dropped.
+#[derive(Debug)]
+pub struct ProbeLink<T> {
+    /// The connection.
+    pub link: T,
+    #[expect(dead_code, reason = "it is held, not asked")]
+    place: Place,
+}
+
+impl Probed {
+    /// Connects to the peer, in the way that sessions are connected.
+    pub async fn connect(
+        &self,
+        connections: &Connections,
+        dial: &Dial,
+    ) -> Result<ProbeLink<Stream>, OriginError> {
+        let place = connections.take(|| false, dial.connect_ms).await?;
+        let make_descriptors = || connections.make_descriptors();
+        let address = self.address();
+        let connected = connect(address, dial.bind, dial.connect_ms, &make_descriptors).await;
+        let stream = connected.map_err(|error| error.at(address))?;
+        let link = dial.agree(stream).await.map_err(|error| error.at(address))?;
+        Ok(ProbeLink { link, place })
+    }
+
+    /// Makes a socket of UDP that exchanges datagrams with the peer; `timeout_ms` is the longest wait for one of the worker's.
+    pub async fn datagrams(
+        &self,
+        connections: &Connections,
+        timeout_ms: u64,
+    ) -> Result<ProbeLink<UdpSocket>, OriginError> {
+        let place = connections.take(|| false, timeout_ms).await?;
+        let opened = datagrams(self.address(), None).await;
+        let link = opened.map_err(|error| OriginError::io("connect", &error, Phase::Connecting))?;
+        Ok(ProbeLink { link, place })
     }
 }
 

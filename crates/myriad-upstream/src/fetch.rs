@@ -124,7 +124,7 @@ impl Group {
     }
 
     /// Tries one peer: over a kept connection first, where the request can be repeated if that turns out stale.
-    async fn attempt(
+    pub(crate) async fn attempt(
         &self,
         pick: Pick,
         pool: &HttpPool,
@@ -345,24 +345,24 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
         Begun::FastCgi(fastcgi::Answer { mut head, demux, first }) => {
             keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
-            link.active.0.took(Moment::First, link.log.elapsed_ms());
+            link.active.took(Moment::First, link.log.elapsed_ms());
             (head, Box::pin(OriginBody::new(link, demux, first)))
         }
         Begun::Cgi(cgi::Answer { mut head, demux }) => {
             keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
-            link.active.0.took(Moment::First, link.log.elapsed_ms());
+            link.active.took(Moment::First, link.log.elapsed_ms());
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
         }
         Begun::Memcached(memcached::Answer { head, demux }) => {
             link.log.head(head.status);
-            link.active.0.took(Moment::First, link.log.elapsed_ms());
+            link.active.took(Moment::First, link.log.elapsed_ms());
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
         }
         Begun::Http(http::Answer::Body(mut head, demux)) => {
             keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
-            link.active.0.took(Moment::First, link.log.elapsed_ms());
+            link.active.took(Moment::First, link.log.elapsed_ms());
             trailers.clone_from(&demux.trailers);
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
         }

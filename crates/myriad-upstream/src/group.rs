@@ -67,11 +67,21 @@ impl Chosen {
         self.peers.sids.get(self.index)
     }
 
+    /// The one peer of a list.
+    pub(crate) fn of(peers: Arc<Peers>) -> Self {
+        Self { peers, index: 0 }
+    }
+
+    /// It is asked how it is, which is no request of a visitor.
+    pub(crate) fn probed(&self) -> Active {
+        Active::uncounted(Arc::clone(&self.peers.states[self.index]))
+    }
+
     pub(crate) fn succeeded(&self) {
         self.state().succeeded(self.config(), clock::now());
     }
 
-    fn state(&self) -> &PeerState {
+    pub(crate) fn state(&self) -> &PeerState {
         &self.peers.states[self.index]
     }
 }

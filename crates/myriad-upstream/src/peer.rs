@@ -7,6 +7,7 @@ use myriad_conf::model::Moment;
 
 use crate::address::Address;
 use crate::config::PeerConfig;
+use crate::health::{Health, Verdict};
 use crate::line::{self, Line};
 use crate::order::{Ordered, PeerOrder};
 use crate::pool::IdlePool;
@@ -57,6 +58,10 @@ pub enum PeerStatus {
     Down,
     /// It has failed too often, and is left alone for a while (`max_fails`).
     Unavailable,
+    /// It has to pass its checks first (`health_check mandatory`).
+    Checking,
+    /// It has failed its checks (`health_check`).
+    Unhealthy,
 }
 
 impl PeerStatus {
@@ -67,6 +72,8 @@ impl PeerStatus {
             Self::Draining => "draining",
             Self::Down => "down",
             Self::Unavailable => "unavail",
+            Self::Checking => "checking",
+            Self::Unhealthy => "unhealthy",
         }
     }
 }
@@ -102,6 +109,8 @@ pub(crate) struct PeerState {
     failures: AtomicU64,
     /// What an administrator wants of it.
     pub(crate) ordered: Ordered,
+    /// What checks say of it.
+    pub(crate) health: Health,
     /// Idle FastCGI connections: each holds a php-fpm child, so all workers share them.
     pub(crate) fastcgi: IdlePool<ParkedStream>,
     /// The requests that wait for it: the queues of its group, before a reload and after it.
@@ -122,6 +131,7 @@ impl Default for PeerState {
             requests: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             ordered: Ordered::default(),
+            health: Health::default(),
             fastcgi: IdlePool::new(),
             lines: Mutex::default(),
         }
@@ -210,7 +220,7 @@ impl PeerState {
         }
         self.active.fetch_add(1, Relaxed);
         self.requests.fetch_add(1, Relaxed);
-        Active(self.clone())
+        Active(self.clone(), true)
     }
 
     pub(crate) fn failed(&self, config: &PeerConfig, now: u64) {
@@ -242,6 +252,14 @@ impl PeerState {
         }
     }
 
+    /// Its checks say that it is well again: it gets its share by and by.
+    pub(crate) fn recover(&self, config: &PeerConfig, now: u64) {
+        self.reset();
+        if config.slow_start_ms > 0 {
+            self.recovered.store(now, Relaxed);
+        }
+    }
+
     /// Forgives everything.
     pub(crate) fn reset(&self) {
         self.fails.store(0, Relaxed);
@@ -267,6 +285,10 @@ impl PeerState {
     fn status(&self, config: &PeerConfig, now: u64) -> PeerStatus {
         if self.ordered.is_down(config) {
             PeerStatus::Down
+        } else if self.health.worst() == Verdict::Unhealthy {
+            PeerStatus::Unhealthy
+        } else if self.health.worst() == Verdict::Checking {
+            PeerStatus::Checking
         } else if self.is_failing(config, now) {
             PeerStatus::Unavailable
         } else if self.ordered.drains(config) {
@@ -279,12 +301,28 @@ impl PeerState {
 
 /// One request that a peer is working on, until dropped.
 #[derive(Debug)]
-pub(crate) struct Active(pub(crate) Arc<PeerState>);
+pub(crate) struct Active(pub(crate) Arc<PeerState>, bool);
+
+impl Active {
+    /// One that is nobody's request, and is not counted.
+    pub(crate) fn uncounted(state: Arc<PeerState>) -> Self {
+        Self(state, false)
+    }
+
+    /// Notes how long it took up to a moment.
+    pub(crate) fn took(&self, moment: Moment, ms: u64) {
+        if self.1 {
+            self.0.took(moment, ms);
+        }
+    }
+}
 
 impl Drop for Active {
     fn drop(&mut self) {
-        self.0.active.fetch_sub(1, Relaxed);
-        self.0.call_next();
+        if self.1 {
+            self.0.active.fetch_sub(1, Relaxed);
+            self.0.call_next();
+        }
     }
 }
 

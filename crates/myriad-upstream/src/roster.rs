@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use md5::{Digest, Md5};
 use myriad_conf::model::Balance;
@@ -11,6 +11,7 @@ use myriad_conf::model::Balance;
 use crate::address::Address;
 use crate::balance::Weights;
 use crate::config::{GroupConfig, NamedServers, PeerConfig};
+use crate::health::CheckRules;
 use crate::line::Line;
 use crate::peer::PeerState;
 use crate::peer_states::{Known, PeerStates};
@@ -32,7 +33,9 @@ pub(crate) struct Roster {
     fixed: (Vec<PeerConfig>, Vec<Arc<PeerState>>),
     pub(crate) names: Option<NamedServers>,
     /// Counts rosters: after a reload that of a group has a higher number than before.
-    number: u64,
+    pub(crate) number: u64,
+    /// How the peers are checked; not said before the configuration runs.
+    checks: OnceLock<Vec<CheckRules>>,
     /// What the next roster of this group begins with for each of the names.
     known: Vec<Arc<Known>>,
     states: PeerStates,
@@ -77,6 +80,7 @@ impl Roster {
             known,
             states: states.clone(),
             line,
+            checks: OnceLock::new(),
             followed: AtomicBool::new(false),
             now: Mutex::new(Now { peers: empty, weights: Weights::new(&[]), shown }),
         };
@@ -103,6 +107,20 @@ impl Roster {
         if let Some(line) = &self.line {
             line.wake_first();
         }
+    }
+
+    /// Says how the peers are checked, if nobody has said so; whether whoever asks is the one that is to check them.
+    pub(crate) fn begin_checks(&self, rules: &[CheckRules]) -> bool {
+        let mut is_first = false;
+        // Others wait: none of them serves before the states hold.
+        let rules = self.checks.get_or_init(|| {
+            is_first = true;
+            for state in &self.peers().states {
+                state.health.take_over(self.number, rules);
+            }
+            rules.to_vec()
+        });
+        is_first && !rules.is_empty()
     }
 
     /// Whether whoever asks is the one that is to look the names up.
@@ -148,6 +166,11 @@ impl Roster {
                 let group = format!("{} {}", self.group, server.peer.name);
                 states.push(self.states.peer(&group, &address, occurrence));
                 configs.push(PeerConfig { address, ..server.peer.clone() });
+            }
+        }
+        if let Some(checks) = self.checks.get() {
+            for state in &states {
+                state.health.take_over(self.number, checks);
             }
         }
         let ring = (self.balance == Balance::Hash { consistent: true }).then(|| Ring::new(&configs));

@@ -16,7 +16,7 @@ use myriad_exchange::feature::{Feature, TableMaking, TableVariable};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler, VariableRegistry};
 use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers};
 use myriad_geoip::{geoip, geoip2};
-use myriad_origin::{early_hints, mirror, protocols, store, upgrade_protocols};
+use myriad_origin::{early_hints, health_check, mirror, protocols, store, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, more_headers, slice};
 use myriad_shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
@@ -54,6 +54,7 @@ static FEATURES: &[Feature] = &[
     geoip::FEATURE,
     geoip2::FEATURE,
     headers::FEATURE,
+    health_check::FEATURE,
     https_only::FEATURE,
     more_headers::FEATURE,
     more_input_headers::FEATURE,
@@ -74,6 +75,7 @@ static FEATURES: &[Feature] = &[
     traffic_status::FEATURE,
     Feature::new("slice", slice::ROWS).with_variables(slice::VARIABLES),
     myriad_stream::FEATURE,
+    myriad_stream::HEALTH_CHECK,
     Feature::new("ssi", ssi::ROWS).compiled_by(ssi::keep_most).with_variables(ssi::VARIABLES),
     store::FEATURE,
     Feature::new("tls", &[]).with_variables(ssl::HANDSHAKE),

@@ -8,8 +8,9 @@ use myriad_encode::Pool;
 use myriad_files::FileCache;
 use myriad_log::{Level, LogWriter};
 use myriad_net::{Acceptor, Seats, Worker};
+use myriad_origin::health_check;
 use myriad_stream::{StreamRuntime, Streams};
-use myriad_upstream::TellUnresolved;
+use myriad_upstream::{TellHealth, TellUnresolved};
 use tokio::sync::mpsc as channel;
 use tokio::task::JoinHandle;
 
@@ -90,6 +91,7 @@ pub(super) async fn work(
                     streams.map(|streams| Streams::new(streams, Rc::clone(&state)));
                 let received_by = streams.clone();
                 let site = Rc::new(Generation::new(runtime, Rc::clone(&state), &Phases));
+                begin_checks(&site, streams.as_ref());
                 let (service, worker) = if let Some((service, worker)) = running.take() {
                     service.replace(site, streams);
                     myriad_net::deadline::renew();
@@ -167,6 +169,19 @@ fn follow_names(runtime: &Runtime, streams: Option<&StreamRuntime>) {
     }
     if let Some(streams) = streams {
         streams.follow_names(&tell);
+    }
+}
+
+/// Has the servers of groups checked from now on, those of which no other worker does so (`health_check`).
+fn begin_checks(site: &Rc<Generation>, streams: Option<&Rc<Streams>>) {
+    let log = site.runtime.zone_log.clone();
+    let tell: TellHealth = Rc::new(move |is_healthy, what| {
+        let level = if is_healthy { Level::Notice } else { Level::Warn };
+        log.write(level, None, format_args!("{what}"));
+    });
+    health_check::begin(site, &tell);
+    if let Some(streams) = streams {
+        streams.begin_checks(&tell);
     }
 }
 

@@ -56,7 +56,7 @@ impl Body for StreamBody {
                 Some(Ok(piece))
             }
             Ok(Event::End(trailers)) => {
-                exchange.active.0.took(Moment::Last, exchange.log.elapsed_ms());
+                exchange.active.took(Moment::Last, exchange.log.elapsed_ms());
                 if let Some(trailers) = trailers {
                     this.trailers.replace(trailers);
                 }

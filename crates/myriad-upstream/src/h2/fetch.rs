@@ -142,7 +142,7 @@ fn respond(exchange: Exchange, mut head: ResponseHead, method: Method, peer: &Ad
         }
     });
     exchange.log.head(head.status);
-    exchange.active.0.took(Moment::First, exchange.log.elapsed_ms());
+    exchange.active.took(Moment::First, exchange.log.elapsed_ms());
     let left = match response_framing(&head, method) {
         Ok(ResponseFraming::None) => Some(0),
         Ok(ResponseFraming::Length(length)) => Some(length),

@@ -1,0 +1,119 @@
+//! The words of `health_check`, and the block of `match`.
+
+use super::directive::Arguments;
+use crate::diagnostic::Diagnostic;
+use crate::parsed::{Node, Word};
+use crate::settings::HealthCheck;
+use crate::text::Text;
+
+impl Arguments<'_> {
+    /// `health_check`, of `stream` or of `http`.
+    ///
+    /// # Errors
+    /// A word that there is not, or a value that makes no sense.
+    pub fn health_check(&self, of_stream: bool) -> Result<HealthCheck, Diagnostic> {
+        let words: Vec<_> = (0..self.len()).map(|index| String::from_utf8_lossy(self.bytes(index))).collect();
+        let mut check = HealthCheck {
+            interval: 5000,
+            jitter: 0,
+            fails: 1,
+            passes: 1,
+            uri: Text::new(b"/", self.node.span),
+            matching: None,
+            mandatory: false,
+            persistent: false,
+            port: None,
+            keepalive_time: 0,
+            udp: false,
+            words: words.join(" "),
+            span: self.node.span,
+        };
+        for index in 0..self.len() {
+            self.word_of_health_check(&mut check, index, of_stream)?;
+        }
+        if check.persistent && !check.mandatory {
+            return Err(Diagnostic::error(self.node.span, "\"persistent\" says something of \"mandatory\"")
+                .help("write both, or none of them"));
+        }
+        Ok(check)
+    }
+
+    fn word_of_health_check(
+        &self,
+        check: &mut HealthCheck,
+        index: usize,
+        of_stream: bool,
+    ) -> Result<(), Diagnostic> {
+        let word = self.bytes(index);
+        let at_least =
+            |value: u64| if value == 0 { Err(self.invalid(index, "more than 0")) } else { Ok(value) };
+        let count = |skip| self.small(index, skip).and_then(|value| at_least(value.into()).map(|_| value));
+        if word.starts_with(b"interval=") {
+            check.interval = at_least(self.millis_after(index, 9)?)?;
+        } else if word.starts_with(b"jitter=") {
+            check.jitter = self.millis_after(index, 7)?;
+        } else if word.starts_with(b"fails=") {
+            check.fails = count(6)?;
+        } else if word.starts_with(b"passes=") {
+            check.passes = count(7)?;
+        } else if word.starts_with(b"port=") {
+            let port = u16::try_from(self.small(index, 5)?).ok().filter(|port| *port > 0);
+            check.port = Some(port.ok_or_else(|| self.invalid(index, "a port: 1 to 65535"))?);
+        } else if word.starts_with(b"match=") {
+            check.matching = Some(Text::new(&word[6..], self.words()[index].span));
+        } else if word == b"mandatory" {
+            check.mandatory = true;
+        } else if word == b"persistent" {
+            check.persistent = true;
+        } else if of_stream && word == b"udp" {
+            check.udp = true;
+        } else if !of_stream && word.starts_with(b"uri=/") {
+            let uri = &word[4..];
+            if uri.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
+                return Err(self.invalid(index, "uri=/PATH without spaces and control characters"));
+            }
+            check.uri = Text::new(uri, self.words()[index].span);
+        } else if !of_stream && word.starts_with(b"keepalive_time=") {
+            check.keepalive_time = self.millis_after(index, 15)?;
+        } else if !of_stream && word.starts_with(b"type=") {
+            return Err(self.error(index, "checks by gRPC's own protocol are not implemented").help(
+                "ask another port of the server by HTTP: a location with proxy_pass, and port= of its health_check",
+            ));
+        } else {
+            let own = if of_stream { "udp" } else { "uri=/PATH, keepalive_time=" };
+            return Err(self.invalid(
+                index,
+                format!("interval=, jitter=, fails=, passes=, port=, match=, mandatory, persistent, {own}"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The lines of a block, each without a block of its own, with at least as many words behind its name.
+    ///
+    /// # Errors
+    /// A line that is none.
+    pub fn plain_lines(&self, words: usize) -> Result<&[Node], Diagnostic> {
+        let lines = self.node.block.as_deref().unwrap_or_default();
+        for line in lines {
+            if line.block.is_some() || line.args.len() < words {
+                let message = format!("invalid line in \"{}\"", self.directive.name);
+                return Err(Diagnostic::error(line.span, message)
+                    .help("each line is a name, what it is to be like, and `;`"));
+            }
+        }
+        Ok(lines)
+    }
+}
+
+/// Whether what follows in a line of `match` is to hold (`~ PATTERN`) or not to hold (`!~ PATTERN`), and the pattern.
+///
+/// # Errors
+/// The words are others.
+pub fn pattern_of_match(line: &Node, words: &[Word]) -> Result<(bool, Text), Diagnostic> {
+    match words {
+        [sign, pattern] if sign.text == b"~" => Ok((true, pattern.to_text())),
+        [sign, pattern] if sign.text == b"!~" => Ok((false, pattern.to_text())),
+        _ => Err(Diagnostic::error(line.span, "a pattern is written as ~ \"PATTERN\" or !~ \"PATTERN\"")),
+    }
+}

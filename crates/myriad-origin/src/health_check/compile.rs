@@ -1,0 +1,118 @@
+//! The settings of a location made into a check.
+
+use myriad_conf::model::ServerName;
+use myriad_conf::settings::{Handler, HealthCheck, Settings};
+use myriad_conf::{Diagnostic, Text};
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+use myriad_script::Regex;
+use myriad_upstream::CheckRules;
+
+use super::judge::{FieldRule, Judge, Rule};
+use super::settings::{FieldTest, HealthCheckSettings, MatchSettings, Test};
+
+/// Protocols whose servers are not asked for a URI, by the prefix of their directives.
+const WITHOUT_URI: [&str; 2] = ["grpc_", "memcached_"];
+
+/// The check of a place.
+pub(super) struct HealthCheckPlace {
+    pub rules: CheckRules,
+    /// What is asked for.
+    pub uri: Box<[u8]>,
+    pub args: Box<[u8]>,
+    /// The name of the location's server; none where it has no plain one.
+    pub host: Option<Box<str>>,
+    /// For how long one connection serves, milliseconds; 0 for one check alone.
+    pub keepalive_ms: u64,
+    pub judge: Judge,
+}
+
+pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    let Some(check) = &settings.feature::<HealthCheckSettings>().check else { return };
+    let Some(place) = place_of(settings) else {
+        let message = "\"health_check\" has no servers to ask";
+        compile.report(
+            Diagnostic::error(check.span, message)
+                .help("it stands beside proxy_pass, fastcgi_pass, uwsgi_pass or scgi_pass that names a group without variables"),
+        );
+        return;
+    };
+    let Some(judge) = judge(compile, settings, check) else { return };
+    let uri = check.uri.bytes();
+    let at = uri.iter().position(|byte| *byte == b'?').unwrap_or(uri.len());
+    let host = compile.server_names().into_iter().find_map(|name| match name {
+        ServerName::Exact(name) if !name.is_empty() => Some(name.into_boxed_str()),
+        _ => None,
+    });
+    features.keep(HealthCheckPlace {
+        rules: CheckRules {
+            name: format!("{place} {}", check.words),
+            interval_ms: check.interval,
+            jitter_ms: check.jitter,
+            fails: check.fails,
+            passes: check.passes,
+            mandatory: check.mandatory,
+            persistent: check.persistent,
+            port: check.port,
+        },
+        uri: uri[..at].into(),
+        args: uri.get(at + 1..).unwrap_or_default().into(),
+        host,
+        keepalive_ms: check.keepalive_time,
+        judge,
+    });
+}
+
+/// The location, as a check of it is found again behind a reload; none where it asks no fixed group by URIs.
+fn place_of(settings: &Settings) -> Option<String> {
+    match &settings.handler {
+        Some(Handler::Origin { protocol, target, prefix })
+            if !target.has_variables() && !WITHOUT_URI.contains(&protocol.prefix()) =>
+        {
+            Some(prefix.lossy().into_owned())
+        }
+        _ => None,
+    }
+}
+
+/// How answers are judged; none where there is an error, which has been reported.
+fn judge(compile: &mut dyn SettingsCompiler, settings: &Settings, check: &HealthCheck) -> Option<Judge> {
+    let Some(name) = &check.matching else { return Some(Judge::default()) };
+    let blocks = &settings.feature::<MatchSettings>().blocks;
+    let Some(block) = blocks.iter().find(|block| block.name.as_bytes() == name.bytes()) else {
+        let message = format!("there is no match \"{}\"", name.lossy());
+        let help = "define it by match NAME { ... } in http";
+        compile.report(Diagnostic::error(name.span, message).help(help));
+        return None;
+    };
+    let mut rules = Vec::new();
+    for test in &block.tests {
+        rules.push(match test {
+            Test::Status(is_wanted, ranges) => Rule::Status(*is_wanted, ranges.clone()),
+            Test::Field(name, test) => Rule::Field(name.bytes().into(), field_rule(compile, test)?),
+            Test::Body(fits, pattern) => Rule::Body(*fits, regex(compile, pattern)?),
+            Test::Required(variables) => {
+                let required = |name: &Text| (name.lossy().into(), compile.apart_template(name));
+                Rule::Required(variables.iter().map(required).collect())
+            }
+        });
+    }
+    Some(Judge::of(rules))
+}
+
+fn field_rule(compile: &mut dyn SettingsCompiler, test: &FieldTest) -> Option<FieldRule> {
+    Some(match test {
+        FieldTest::Present(is_there) => FieldRule::Present(*is_there),
+        FieldTest::Equals(is, value) => FieldRule::Equals(*is, value.bytes().into()),
+        FieldTest::Fits(fits, pattern) => FieldRule::Fits(*fits, regex(compile, pattern)?),
+    })
+}
+
+fn regex(compile: &mut dyn SettingsCompiler, pattern: &Text) -> Option<Regex> {
+    let Some(source) = pattern.as_str() else {
+        compile.report(Diagnostic::error(pattern.span, "the pattern is not UTF-8"));
+        return None;
+    };
+    Regex::without_captures(source)
+        .map_err(|error| compile.report(Diagnostic::error(pattern.span, error.message)))
+        .ok()
+}

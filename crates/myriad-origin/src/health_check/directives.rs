@@ -1,0 +1,107 @@
+//! The rows, and the lines of a `match` block read.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least, block, pattern_of_match};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Node, Word};
+
+use super::settings::{FieldTest, HealthCheckSettings, Match, MatchSettings, Test};
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "health_check",
+        Contexts::LOCATION,
+        at_least(0),
+        Set::Settings(health_check),
+        "Asks the servers of the location's group how they are, and gives those that are not well no requests.",
+    )
+    .differs(
+        "a group needs no `zone`; an unhealthy server stays so over a reload; not with `grpc_pass` and `memcached_pass`, and without `type=grpc`",
+    ),
+    Directive::new(
+        "match",
+        Contexts::HTTP,
+        block(1, 1),
+        Set::Settings(matching),
+        "What an answer to a `health_check` is to be like: `status`, `header`, `body`, `require`.",
+    )
+    .repeats(),
+];
+
+fn health_check(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let check = args.health_check(false)?;
+    settings.feature_mut::<HealthCheckSettings>().check = Some(check);
+    Ok(())
+}
+
+fn matching(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let name = args.name(0)?;
+    let mut tests = Vec::new();
+    for line in args.plain_lines(1)? {
+        tests.push(test(line)?);
+    }
+    let blocks = &mut settings.feature_mut::<MatchSettings>().blocks;
+    if let Some(other) = blocks.iter().find(|other| other.name == name) {
+        let error = Diagnostic::error(args.node.span, format!("duplicate match \"{name}\""));
+        return Err(error.related(other.span, "first defined here"));
+    }
+    blocks.push(Match { name, span: args.node.span, tests });
+    Ok(())
+}
+
+fn test(line: &Node) -> Result<Test, Diagnostic> {
+    match &*line.name.text {
+        b"status" => status(line),
+        b"header" => field(line),
+        b"body" => pattern_of_match(line, &line.args).map(|(fits, pattern)| Test::Body(fits, pattern)),
+        b"require" => match line.args.iter().find(|word| !word.text.starts_with(b"$")) {
+            Some(word) => Err(Diagnostic::error(word.span, "\"require\" takes variables, with their $")),
+            None => Ok(Test::Required(line.args.iter().map(Word::to_text).collect())),
+        },
+        other => {
+            let message = format!("there is no \"{}\" in \"match\"", other.escape_ascii());
+            Err(Diagnostic::error(line.name.span, message).help("status, header, body or require"))
+        }
+    }
+}
+
+/// `status 200-399 418`, or `status ! 500`.
+fn status(line: &Node) -> Result<Test, Diagnostic> {
+    let (is_wanted, words) = match &line.args[..] {
+        [sign, words @ ..] if sign.text == b"!" => (false, words),
+        words => (true, words),
+    };
+    let range = |word: &Word| {
+        let text = std::str::from_utf8(&word.text).ok()?;
+        let (low, high) = text.split_once('-').unwrap_or((text, text));
+        let status = |text: &str| text.parse::<u16>().ok().filter(|status| (100..=999).contains(status));
+        let (low, high) = (status(low)?, status(high)?);
+        (low <= high).then_some((low, high))
+    };
+    let mut ranges = Vec::new();
+    for word in words {
+        ranges.push(range(word).ok_or_else(|| {
+            Diagnostic::error(word.span, "a status, or a range of them, is expected: 200 or 200-399")
+        })?);
+    }
+    if ranges.is_empty() {
+        return Err(Diagnostic::error(line.span, "no status is named"));
+    }
+    Ok(Test::Status(is_wanted, ranges))
+}
+
+/// `header NAME`, `header ! NAME`, `header NAME = VALUE`, and `!=`, `~`, `!~`.
+fn field(line: &Node) -> Result<Test, Diagnostic> {
+    let (name, test) = match &line.args[..] {
+        [sign, name] if sign.text == b"!" => (name, FieldTest::Present(false)),
+        [name] => (name, FieldTest::Present(true)),
+        [name, sign, value] if sign.text == b"=" => (name, FieldTest::Equals(true, value.to_text())),
+        [name, sign, value] if sign.text == b"!=" => (name, FieldTest::Equals(false, value.to_text())),
+        [name, rest @ ..] => {
+            let (fits, pattern) = pattern_of_match(line, rest)
+                .map_err(|error| error.help("or as = VALUE, != VALUE, or the name alone"))?;
+            (name, FieldTest::Fits(fits, pattern))
+        }
+        [] => return Err(Diagnostic::error(line.span, "no field is named")),
+    };
+    Ok(Test::Field(name.to_text(), test))
+}

@@ -1,0 +1,114 @@
+//! An answer judged: is the server well?
+
+use myriad_exchange::exchange::Exchange;
+use myriad_http::ResponseHead;
+use myriad_script::{Regex, Template};
+
+/// What an answer is to be like. Without rules any status from 200 to 399 is well.
+#[derive(Default)]
+pub(super) struct Judge {
+    /// None without `match`.
+    rules: Option<Vec<Rule>>,
+}
+
+/// One condition.
+pub(super) enum Rule {
+    /// The status is in one of these ranges, or in none.
+    Status(bool, Vec<(u16, u16)>),
+    /// A field, by its name.
+    Field(Box<[u8]>, FieldRule),
+    /// The beginning of the body fits, or does not.
+    Body(bool, Regex),
+    /// These variables hold something else than `0`.
+    Required(Vec<(Box<str>, Template)>),
+}
+
+/// A condition of a field.
+pub(super) enum FieldRule {
+    /// It is there, or is not.
+    Present(bool),
+    /// It is this text, or is not.
+    Equals(bool, Box<[u8]>),
+    /// A pattern fits it, or does not.
+    Fits(bool, Regex),
+}
+
+impl Judge {
+    pub(super) fn of(rules: Vec<Rule>) -> Self {
+        Self { rules: Some(rules) }
+    }
+
+    fn rules(&self) -> &[Rule] {
+        self.rules.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the body has to be read.
+    pub(super) fn reads_body(&self) -> bool {
+        self.rules().iter().any(|rule| matches!(rule, Rule::Body(..)))
+    }
+
+    /// Judges the head; the error is why the server is not well.
+    pub(super) fn of_head(&self, head: &ResponseHead) -> Result<(), String> {
+        let status = head.status;
+        if self.rules.is_none() && !(200..400).contains(&status) {
+            return Err(format!("it has answered with status {status}"));
+        }
+        for rule in self.rules() {
+            match rule {
+                Rule::Status(is_wanted, ranges)
+                    if ranges.iter().any(|(low, high)| (*low..=*high).contains(&status)) != *is_wanted =>
+                {
+                    return Err(format!("it has answered with status {status}"));
+                }
+                Rule::Field(name, rule) if !rule.holds(name, head) => {
+                    let name = name.escape_ascii();
+                    return Err(format!("its field \"{name}\" is not as \"match\" says"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges the beginning of the body.
+    pub(super) fn of_body(&self, body: &[u8]) -> Result<(), String> {
+        for rule in self.rules() {
+            if let Rule::Body(fits, pattern) = rule
+                && pattern.is_match(body).is_ok_and(|matched| matched) != *fits
+            {
+                return Err(format!("its body is not as \"match\" says of \"{}\"", pattern.as_str()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges the variables, once the exchange knows the answer.
+    pub(super) fn of_variables(&self, exchange: &mut Exchange) -> Result<(), String> {
+        for rule in self.rules() {
+            let Rule::Required(required) = rule else { continue };
+            for (name, template) in required {
+                let Exchange { request, frame } = &mut *exchange;
+                let mut value = Vec::new();
+                let is_known = template.eval(request, frame, &mut value).is_ok();
+                if !is_known || value.is_empty() || value == b"0" {
+                    return Err(format!("{name} is empty or 0"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FieldRule {
+    /// Of a field that came several times one is enough.
+    fn holds(&self, name: &[u8], head: &ResponseHead) -> bool {
+        let mut values = head.fields.get_all(name);
+        match self {
+            Self::Present(is_there) => values.next().is_some() == *is_there,
+            Self::Equals(is, wanted) => values.any(|value| *value == **wanted) == *is,
+            Self::Fits(fits, pattern) => {
+                values.any(|value| pattern.is_match(value).is_ok_and(|matched| matched)) == *fits
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The checks as they run.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::time::Duration;
+
+use myriad_exchange::exchange::{Exchange, Purpose};
+use myriad_exchange::runtime::{OriginGroup, OriginPlace, PlaceId, ServerId, Target};
+use myriad_exchange::worker::Generation;
+use myriad_http::{RequestHead, Version};
+use myriad_net::{Connection, RequestBody};
+use myriad_upstream::{
+    Attempts, CheckRules, Finding, HttpPool, OriginRequest, Probe, Probed, RequestPayload, TellHealth,
+};
+use tokio::time::Instant;
+
+use super::compile::HealthCheckPlace;
+use crate::{bind, make};
+
+/// Most bytes of a body that are looked at, as in nginx.
+const MOST_BODY: usize = 256 << 10;
+
+/// Has the servers of all groups checked as the configuration says, those of which no other worker does so; `tell` is told what
+/// changes. Groups that are no longer checked forget what was found.
+pub fn begin(site: &Rc<Generation>, tell: &TellHealth) {
+    let planned: Vec<_> =
+        (0..site.runtime.places.len() as PlaceId).filter_map(|place| plan(site, place)).collect();
+    for group in site.runtime.groups.values() {
+        let own: Vec<_> = planned.iter().filter(|(asked, _)| Arc::ptr_eq(asked, group)).collect();
+        let mut rules: Vec<CheckRules> = Vec::with_capacity(own.len());
+        for (_, place) in &own {
+            let Some(check) = check_of(site, *place) else { continue };
+            // Two locations may say the same.
+            let same = rules.iter().filter(|other| other.name.starts_with(&check.rules.name)).count();
+            let name = format!("{}#{same}", check.rules.name);
+            rules.push(CheckRules { name, ..check.rules.clone() });
+        }
+        if !group.group.begin_checks(&rules) {
+            continue;
+        }
+        for (rules, (_, place)) in rules.into_iter().zip(own) {
+            let probe = HttpProbe { site: Rc::downgrade(site), place: *place, kept: RefCell::default() };
+            group.group.check(rules, Rc::new(probe), tell);
+        }
+    }
+}
+
+fn check_of(site: &Generation, place: PlaceId) -> Option<&HealthCheckPlace> {
+    site.runtime.place(place).features.get()
+}
+
+/// The group that a place has checked.
+fn plan(site: &Generation, place: PlaceId) -> Option<(Arc<OriginGroup>, PlaceId)> {
+    check_of(site, place)?;
+    match &site.runtime.place(place).handler.origin()?.target {
+        Target::Group(group) => Some((Arc::clone(group), place)),
+        Target::Variable(_) => None,
+    }
+}
+
+/// The check of a place, as one worker runs it.
+struct HttpProbe {
+    /// Held weakly: a check keeps no former configuration alive.
+    site: Weak<Generation>,
+    place: PlaceId,
+    /// Connections to each address that serve for further checks (`keepalive_time`), and until when.
+    kept: RefCell<Vec<(String, HttpPool, Instant)>>,
+}
+
+impl Probe for HttpProbe {
+    fn ask<'a>(&'a self, peer: &'a Probed) -> Pin<Box<dyn Future<Output = Finding> + 'a>> {
+        Box::pin(async move {
+            let Some(site) = self.site.upgrade() else { return Finding::Over };
+            let Some((group, _)) = plan(&site, self.place) else { return Finding::Over };
+            let Some(check) = check_of(&site, self.place) else { return Finding::Over };
+            let Some(origin) = site.runtime.place(self.place).handler.origin() else { return Finding::Over };
+            let mut exchange = exchange(&site, self.place, check, &group);
+            let request = match request(&mut exchange, origin) {
+                Ok(request) => request,
+                Err(why) => return Finding::Failed(why),
+            };
+            let pool = self.pool(&site, check, peer);
+            let times = &origin.fetch.timeouts;
+            let longest = times.connect_ms.saturating_add(times.send_ms).saturating_add(times.read_ms);
+            let asked = asked(&mut exchange, (&group, check), peer, (&pool, request));
+            let found = tokio::time::timeout(Duration::from_millis(longest), asked).await;
+            found.unwrap_or_else(|_| Finding::Failed("it has not answered in time".to_owned()))
+        })
+    }
+}
+
+impl HttpProbe {
+    /// The connections for a check of a peer: none but its own.
+    fn pool(&self, site: &Generation, check: &HealthCheckPlace, peer: &Probed) -> HttpPool {
+        let fresh = || HttpPool::of(site.worker.origins.clone());
+        if check.keepalive_ms == 0 {
+            return fresh();
+        }
+        let (now, address) = (Instant::now(), peer.address().to_string());
+        let mut kept = self.kept.borrow_mut();
+        kept.retain(|(_, _, until)| *until > now);
+        if let Some((_, pool, _)) = kept.iter().find(|(known, ..)| *known == address) {
+            return pool.clone();
+        }
+        let pool = fresh();
+        kept.push((address, pool.clone(), now + Duration::from_millis(check.keepalive_ms)));
+        pool
+    }
+}
+
+/// A request of nobody in the place of a check.
+fn exchange(
+    site: &Rc<Generation>,
+    place: PlaceId,
+    check: &HealthCheckPlace,
+    group: &OriginGroup,
+) -> Box<Exchange> {
+    let host = check.host.as_deref().unwrap_or_else(|| group.group.name());
+    let target =
+        if check.args.is_empty() { check.uri.to_vec() } else { [&check.uri[..], b"?", &check.args].concat() };
+    let fields = [(&b"Host"[..], host.as_bytes())];
+    let mut head = RequestHead::from_parts(b"GET", &target, Version::Http11, fields);
+    // A name that is no host is the group's own, which is not sent unless the configuration says so.
+    let _ = head.settle_host();
+    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let connection = Connection::imagined(0, local, None);
+    let mut exchange = Exchange::begin(site, &mut head, &connection, RequestBody::empty());
+    let server = site.runtime.servers.iter().position(|server| *server.name == *host.as_bytes());
+    let route = &mut exchange.request.route;
+    (route.server, route.place) = (server.unwrap_or_default() as ServerId, place);
+    (route.uri, route.args, route.host) = (check.uri.to_vec(), check.args.to_vec(), host.into());
+    // The URI is the check's own: the path of `proxy_pass` takes the place of nothing in it.
+    (route.form.off_location, route.form.changed) = (true, true);
+    exchange
+}
+
+fn request(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Result<OriginRequest, String> {
+    let attempts: Attempts = exchange.request.origin_mut().attempts.clone();
+    let made = make::make(exchange, origin, Purpose::Visitor, RequestPayload::Empty, attempts);
+    let mut request = made.map_err(|_| "the request could not be made".to_owned())?;
+    request.bind = bind::address(exchange, &origin.fetch);
+    request.queues = false;
+    Ok(request)
+}
+
+async fn asked(
+    exchange: &mut Exchange,
+    (group, check): (&OriginGroup, &HealthCheckPlace),
+    peer: &Probed,
+    (pool, request): (&HttpPool, OriginRequest),
+) -> Finding {
+    let response = match group.group.probe(peer, pool, request).await {
+        Ok(response) => response,
+        Err(error) => return Finding::of_error(&error),
+    };
+    let judged = check.judge.of_head(&response.head);
+    let mut body = response.body;
+    let mut text = Vec::new();
+    // What stays on a connection spoils it for the next check.
+    if judged.is_ok() && (check.judge.reads_body() || check.keepalive_ms > 0) {
+        while text.len() < MOST_BODY {
+            match poll_fn(|cx| body.as_mut().poll_data(cx)).await {
+                None => break,
+                Some(Ok(piece)) => text.extend_from_slice(&piece),
+                Some(Err(error)) => return Finding::Failed(error.to_string()),
+            }
+        }
+        text.truncate(MOST_BODY);
+    }
+    exchange.request.origin_mut().head = Some(response.head);
+    let judged = judged.and_then(|()| check.judge.of_body(&text));
+    match judged.and_then(|()| check.judge.of_variables(exchange)) {
+        Ok(()) => Finding::Passed,
+        Err(why) => Finding::Failed(why),
+    }
+}

@@ -1,0 +1,102 @@
+//! The rows, and the lines of a `match` block read.
+
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, Done, ONE, Set, at_least, block, pattern_of_match,
+};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Node, set};
+
+use super::{CheckSettings, Expect, Match};
+
+/// Directives about checks of peers.
+pub(crate) static ROWS: &[Directive] = &[
+    Directive::new(
+        "health_check",
+        Contexts::STREAM_SERVER,
+        at_least(0),
+        Set::Settings(health_check),
+        "Asks the servers of the group how they are, and gives those that are not well no connections.",
+    )
+    .differs("a group needs no `zone`; an unhealthy server stays so over a reload"),
+    Directive::new(
+        "health_check_timeout",
+        Contexts::STREAM_LEVELS,
+        ONE,
+        set!(Feature<CheckSettings>.millis => timeout),
+        "How long a check may take.",
+    )
+    .default("5s"),
+    Directive::new(
+        "match",
+        Contexts::STREAM,
+        block(1, 1),
+        Set::Settings(matching),
+        "What a `health_check` sends, and what it expects: `send`, `expect`.",
+    )
+    .repeats(),
+];
+
+fn health_check(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let check = args.health_check(true)?;
+    settings.feature_mut::<CheckSettings>().check = Some(check);
+    Ok(())
+}
+
+fn matching(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let name = args.name(0)?;
+    let mut block = Match { name, span: args.node.span, send: Vec::new(), expect: None };
+    for line in args.plain_lines(1)? {
+        match (&*line.name.text, &line.args[..]) {
+            (b"send", [text]) => block.send = bytes(&text.text),
+            (b"expect", [text]) if text.text != b"~" => block.expect = Some(Expect::Bytes(bytes(&text.text))),
+            (b"expect", words) => block.expect = Some(fits(line, words)?),
+            (other, _) => {
+                let message = format!("\"{}\" is no line of \"match\"", other.escape_ascii());
+                return Err(Diagnostic::error(line.name.span, message)
+                    .help("send \"TEXT\"; or expect \"TEXT\"; or expect ~ \"PATTERN\";"));
+            }
+        }
+    }
+    let blocks = &mut settings.feature_mut::<CheckSettings>().blocks;
+    if let Some(other) = blocks.iter().find(|other| other.name == block.name) {
+        let error = Diagnostic::error(args.node.span, format!("duplicate match \"{}\"", block.name));
+        return Err(error.related(other.span, "first defined here"));
+    }
+    blocks.push(block);
+    Ok(())
+}
+
+fn fits(line: &Node, words: &[myriad_conf::Word]) -> Result<Expect, Diagnostic> {
+    match pattern_of_match(line, words)? {
+        (true, pattern) => Ok(Expect::Fits(pattern)),
+        (false, _) => Err(Diagnostic::error(line.span, "what is not to come cannot be waited for")),
+    }
+}
+
+/// A text with `\xHH` for any byte, as nginx reads it.
+fn bytes(text: &[u8]) -> Vec<u8> {
+    let digit =
+        |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).map(|digit| digit as u8);
+    let mut out = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while at < text.len() {
+        let escaped = match (text.get(at..at + 2), digit(text.get(at + 2)), digit(text.get(at + 3))) {
+            (Some(b"\\x"), Some(high), Some(low)) => Some(high << 4 | low),
+            _ => None,
+        };
+        out.push(escaped.unwrap_or(text[at]));
+        at += if escaped.is_some() { 4 } else { 1 };
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn any_byte_can_be_written_by_its_digits() {
+        assert_eq!(bytes(b"a\\x00\\xfFb"), b"a\0\xffb");
+        assert_eq!(bytes(b"\\x0 \\xzz \\"), b"\\x0 \\xzz \\");
+    }
+}

@@ -1,0 +1,102 @@
+//! Servers of groups of `stream` asked how they are: `health_check`, `health_check_timeout` and `match`, as in NGINX Plus.
+//!
+//! A check connects to a peer as a session does, by TLS where `proxy_ssl` says so. With `match` it sends a text and waits for another.
+
+mod directives;
+mod probe;
+
+use myriad_conf::settings::HealthCheck;
+use myriad_conf::{Diagnostic, Span, Text, feature_settings};
+use myriad_script::Regex;
+
+pub(crate) use directives::ROWS;
+
+/// `health_check` of a server, and what stands around it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CheckSettings {
+    /// `health_check`.
+    pub check: Option<HealthCheck>,
+    /// `health_check_timeout`, ms.
+    pub timeout: u64,
+    /// The `match` blocks.
+    blocks: Vec<Match>,
+}
+
+feature_settings!(CheckSettings);
+
+/// A `match` block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Match {
+    name: String,
+    span: Span,
+    /// `send`: what a peer is sent.
+    send: Vec<u8>,
+    /// `expect`: what its answer begins with, or is like.
+    expect: Option<Expect>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Expect {
+    /// These bytes are somewhere in the answer.
+    Bytes(Vec<u8>),
+    /// The pattern fits it.
+    Fits(Text),
+}
+
+/// The check of a server, compiled.
+pub(crate) struct StreamCheck {
+    pub check: HealthCheck,
+    timeout_ms: u64,
+    send: Vec<u8>,
+    expect: Option<Expected>,
+}
+
+enum Expected {
+    Bytes(Vec<u8>),
+    Fits(Regex),
+}
+
+impl Expected {
+    fn is_in(&self, answer: &[u8]) -> bool {
+        match self {
+            Self::Bytes(bytes) => answer.windows(bytes.len()).any(|window| window == bytes),
+            Self::Fits(pattern) => pattern.is_match(answer).is_ok_and(|matched| matched),
+        }
+    }
+}
+
+/// Compiles the check of a server that passes connections on to a group (`has_group`); none where it has none, or an error, which is
+/// added to the list.
+pub(crate) fn compile(
+    settings: &CheckSettings,
+    has_group: bool,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<StreamCheck> {
+    let check = settings.check.clone()?;
+    if !has_group {
+        let error = Diagnostic::error(check.span, "\"health_check\" has no servers to ask");
+        errors.push(error.help("it stands beside a proxy_pass that names a group without variables"));
+        return None;
+    }
+    let named = check.matching.as_ref().map(|name| {
+        let found = settings.blocks.iter().find(|block| block.name.as_bytes() == name.bytes());
+        found.ok_or_else(|| {
+            let error = Diagnostic::error(name.span, format!("there is no match \"{}\"", name.lossy()));
+            error.help("define it by match NAME { ... } in stream")
+        })
+    });
+    let block = named.transpose().map_err(|error| errors.push(error)).ok()?;
+    let expect = match block.and_then(|block| block.expect.as_ref()) {
+        None => None,
+        Some(Expect::Bytes(bytes)) => Some(Expected::Bytes(bytes.clone())),
+        Some(Expect::Fits(pattern)) => {
+            let compiled = Regex::without_captures(&pattern.lossy());
+            let told = |error: myriad_script::ScriptError| {
+                errors.push(Diagnostic::error(pattern.span, error.message));
+            };
+            Some(Expected::Fits(compiled.map_err(told).ok()?))
+        }
+    };
+    let send = block.map(|block| block.send.clone()).unwrap_or_default();
+    Some(StreamCheck { check, timeout_ms: settings.timeout, send, expect })
+}

@@ -1,0 +1,170 @@
+//! The checks as they run.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use myriad_upstream::{Affinity, Attempts, CheckRules, Dial, Finding, OriginTls, Probe, Probed, TellHealth};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::StreamCheck;
+use crate::runtime::{Content, Server, StreamGroup, Streams};
+
+/// Most bytes of an answer that are looked at.
+const MOST_ANSWER: usize = 16 << 10;
+/// What a peer of UDP is sent where nothing is written, as by nginx.
+const DATAGRAM: &[u8] = b"nginx health check";
+/// What a peer is told that expects to hear of a client (`proxy_protocol`).
+const NO_CLIENT: &[u8] = b"PROXY UNKNOWN\r\n";
+
+impl Streams {
+    /// Has the servers of groups checked as the configuration says, those of which no other worker does so; `tell` is told what
+    /// changes. Groups that are no longer checked forget what was found.
+    pub fn begin_checks(self: &Rc<Self>, tell: &TellHealth) {
+        for group in self.runtime.groups.values() {
+            let servers = self.runtime.servers.iter().enumerate();
+            let own: Vec<_> =
+                servers.filter_map(|(id, server)| checked(server, group).map(|c| (id, c))).collect();
+            let rules: Vec<CheckRules> =
+                own.iter().enumerate().map(|(index, (_, check))| rules(index, check)).collect();
+            if !group.group.begin_checks(&rules) {
+                continue;
+            }
+            for (rules, (server, _)) in rules.into_iter().zip(own) {
+                let probe = StreamProbe { streams: Rc::downgrade(self), server };
+                group.group.check(rules, Rc::new(probe), tell);
+            }
+        }
+    }
+}
+
+/// The check of a server, if it is that group's.
+fn checked<'a>(server: &'a Server, group: &Arc<StreamGroup>) -> Option<&'a StreamCheck> {
+    match &server.content {
+        Content::Group(own) if Arc::ptr_eq(own, group) => server.check.as_ref(),
+        _ => None,
+    }
+}
+
+fn rules(index: usize, StreamCheck { check, .. }: &StreamCheck) -> CheckRules {
+    CheckRules {
+        name: format!("{}#{index}", check.words),
+        interval_ms: check.interval,
+        jitter_ms: check.jitter,
+        fails: check.fails,
+        passes: check.passes,
+        mandatory: check.mandatory,
+        persistent: check.persistent,
+        port: check.port,
+    }
+}
+
+/// The check of a server, as one worker runs it.
+struct StreamProbe {
+    /// Held weakly: a check keeps no former configuration alive.
+    streams: Weak<Streams>,
+    server: usize,
+}
+
+impl Probe for StreamProbe {
+    fn ask<'a>(&'a self, peer: &'a Probed) -> Pin<Box<dyn Future<Output = Finding> + 'a>> {
+        Box::pin(async move {
+            let Some(streams) = self.streams.upgrade() else { return Finding::Over };
+            let server = &streams.runtime.servers[self.server];
+            let Some(check) = &server.check else { return Finding::Over };
+            let longest = Duration::from_millis(check.timeout_ms);
+            let asked = async {
+                if check.check.udp {
+                    by_datagrams(&streams, check, peer).await
+                } else {
+                    by_connection(&streams, server, check, peer).await
+                }
+            };
+            match tokio::time::timeout(longest, asked).await {
+                Ok(finding) => finding,
+                // Whoever listens need not say anything unless something is expected of it.
+                Err(_) if check.check.udp && check.expect.is_none() => Finding::Passed,
+                Err(_) => Finding::Failed("it has not answered in time".to_owned()),
+            }
+        })
+    }
+}
+
+async fn by_connection(streams: &Streams, server: &Server, check: &StreamCheck, peer: &Probed) -> Finding {
+    let mut connection = match peer.connect(&streams.worker.origins, &dial(server, check)).await {
+        Ok(connection) => connection,
+        Err(error) => return Finding::of_error(&error),
+    };
+    let stream = &mut connection.link;
+    if !check.send.is_empty()
+        && let Err(error) = stream.write_all(&check.send).await
+    {
+        return failed("send", &error);
+    }
+    let Some(expected) = &check.expect else { return Finding::Passed };
+    let mut answer = Vec::new();
+    while answer.len() < MOST_ANSWER {
+        match stream.read_buf(&mut answer).await {
+            Ok(0) => {
+                return Finding::Failed(
+                    "it has closed the connection before what was expected came".to_owned(),
+                );
+            }
+            Ok(_) if expected.is_in(&answer) => return Finding::Passed,
+            Ok(_) => {}
+            Err(error) => return failed("recv", &error),
+        }
+    }
+    Finding::Failed("its answer is not what was expected".to_owned())
+}
+
+async fn by_datagrams(streams: &Streams, check: &StreamCheck, peer: &Probed) -> Finding {
+    let connection = match peer.datagrams(&streams.worker.origins, check.timeout_ms).await {
+        Ok(connection) => connection,
+        Err(error) => return Finding::of_error(&error),
+    };
+    let socket = &connection.link;
+    let sent = if check.send.is_empty() { DATAGRAM } else { &check.send[..] };
+    if let Err(error) = socket.send(sent).await {
+        return failed("send", &error);
+    }
+    let mut answer = vec![0; MOST_ANSWER];
+    loop {
+        match (socket.recv(&mut answer).await, &check.expect) {
+            (Err(error), _) => return failed("recv", &error),
+            (Ok(_), None) => return Finding::Passed,
+            (Ok(received), Some(expected)) if expected.is_in(&answer[..received]) => return Finding::Passed,
+            (Ok(_), Some(_)) => {}
+        }
+    }
+}
+
+fn failed(call: &str, error: &io::Error) -> Finding {
+    Finding::Failed(format!("{call}() failed ({error})"))
+}
+
+/// How a peer is connected to, as for a session of nobody.
+fn dial(server: &Server, check: &StreamCheck) -> Dial {
+    let tls = server.peer_tls.as_ref().map(|tls| OriginTls {
+        config: Arc::clone(&tls.config),
+        name: String::from_utf8_lossy(tls.name.as_static().unwrap_or_default()).into(),
+        check: tls.check.clone(),
+        identity: tls.id | 1,
+    });
+    Dial {
+        affinity: Affinity::None,
+        bind: None,
+        connect_ms: server.settings.connect_timeout.min(check.timeout_ms),
+        keepalive: false,
+        preface: if server.settings.tells_client { Bytes::from_static(NO_CLIENT) } else { Bytes::new() },
+        tls,
+        next: false,
+        tries: 1,
+        next_timeout_ms: 0,
+        attempts: Attempts::new(),
+    }
+}
