@@ -45,7 +45,9 @@ pub struct NamedServers {
 pub struct NamedServer {
     /// The name that is looked up.
     pub host: String,
-    /// The port of its peers.
+    /// Whether it is a service's, whose records say ports and weights (`service=`).
+    pub is_service: bool,
+    /// The port of its peers, where no service says it.
     pub port: u16,
     /// Its peers, but for their address.
     pub peer: PeerConfig,
@@ -124,14 +126,20 @@ fn peer(server: &UpstreamServer, address: Address) -> PeerConfig {
 /// The server, if its name is to be looked up while the group runs; as in nginx an address with `resolve` is an address.
 fn named_server(server: &UpstreamServer, errors: &mut Vec<Diagnostic>) -> Option<NamedServer> {
     let (true, UpstreamAddress::Host(host, port)) = (server.resolve, &server.address) else { return None };
-    let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    let mut host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    if let Some(service) = &server.service {
+        // A name without a dot is one of RFC 2782, over TCP as in nginx.
+        let prefix = if service.contains('.') { service.clone() } else { format!("_{service}._tcp") };
+        host = format!("{}.{host}", prefix.to_ascii_lowercase());
+    }
     if !dns::is_name(&host) {
         let message = format!("\"{host}\" in upstream \"{}\" is no name to look up", server.name.lossy());
         errors.push(Diagnostic::error(server.name.span, message));
     }
     // No address yet: each peer gets its own.
     let nowhere = Address::Unix(std::path::PathBuf::new());
-    Some(NamedServer { host, port: *port, peer: peer(server, nowhere) })
+    let is_service = server.service.is_some();
+    Some(NamedServer { host, is_service, port: *port, peer: peer(server, nowhere) })
 }
 
 fn names(

@@ -1,12 +1,13 @@
 //! The names of a group's servers (`server NAME resolve`): looked up at the start, and again whenever an answer has held for long enough.
 
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use crate::config::NamedServer;
 use crate::group::Group;
-use crate::resolver::{Found, ResolveError, ResolverConfig, look_up};
+use crate::member::{Members, members};
+use crate::resolver::{ResolveError, ResolverConfig};
 use crate::roster::Roster;
 
 /// Bounds of how long an answer is believed, milliseconds: the shortest spares name servers, the longest ends tasks of groups that
@@ -32,11 +33,12 @@ impl Group {
             let follower = Follower {
                 roster: Arc::downgrade(roster),
                 server,
-                host: named.host.clone(),
+                named: named.clone(),
                 resolver: Arc::clone(&names.resolver),
                 timeout_ms: names.timeout_ms,
                 tell: Rc::clone(tell),
                 told: None,
+                lost: Vec::new(),
             };
             tokio::task::spawn_local(follower.run());
         }
@@ -48,19 +50,21 @@ struct Follower {
     roster: Weak<Roster>,
     /// The place of the server among those with names.
     server: usize,
-    host: String,
+    named: NamedServer,
     resolver: Arc<ResolverConfig>,
     /// Longest wait for an answer, milliseconds (`resolver_timeout`); as long it takes until a failed look-up is repeated.
     timeout_ms: u64,
     tell: TellUnresolved,
     /// The last failure, which is not told twice.
     told: Option<ResolveError>,
+    /// The servers of a service that had no address last.
+    lost: Vec<(String, ResolveError)>,
 }
 
 impl Follower {
     async fn run(mut self) {
         for turn in 0.. {
-            let asked = look_up(&self.resolver, turn, &self.host);
+            let asked = members(&self.resolver, turn, &self.named);
             let found = tokio::time::timeout(Duration::from_millis(self.timeout_ms), asked).await;
             let found = found.unwrap_or(Err(ResolveError::TimedOut));
             let Some(roster) = self.roster.upgrade() else { return };
@@ -73,14 +77,25 @@ impl Follower {
         }
     }
 
+    /// Tells which servers of a service have no address now; those that had none before are not told again.
+    fn tell_lost(&mut self, roster: &Roster, lost: Vec<(String, ResolveError)>) {
+        for (name, error) in lost.iter().filter(|lost| !self.lost.contains(lost)) {
+            let (service, group) = (&self.named.host, roster.name());
+            (self.tell)(&format!(
+                "{name} could not be resolved ({error}) while resolving {service} in upstream \"{group}\""
+            ));
+        }
+        self.lost = lost;
+    }
+
     /// Obeys an answer, and says how long it holds, milliseconds. As in nginx a name that is no more has no peers; any other failure
     /// changes nothing.
-    fn take(&mut self, roster: &Roster, found: Result<Found, ResolveError>) -> u64 {
+    fn take(&mut self, roster: &Roster, found: Result<Members, ResolveError>) -> u64 {
         let error = match found {
             Ok(found) => {
                 self.told = None;
-                let addresses: Vec<IpAddr> = found.addresses;
-                roster.set(self.server, &addresses);
+                self.tell_lost(roster, found.lost);
+                roster.set(self.server, &found.all);
                 return self.resolver.valid_ms.unwrap_or(u64::from(found.ttl_s) * 1000);
             }
             Err(error) => error,
@@ -89,7 +104,7 @@ impl Follower {
         if self.told.as_ref() != Some(&error) {
             (self.tell)(&format!(
                 "{} could not be resolved ({error}) in upstream \"{}\"",
-                self.host,
+                self.named.host,
                 roster.name()
             ));
             self.told = Some(error);

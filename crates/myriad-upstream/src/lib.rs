@@ -35,6 +35,7 @@ mod health;
 mod http;
 mod line;
 mod link;
+mod member;
 mod memcached;
 mod memcached_get;
 mod order;

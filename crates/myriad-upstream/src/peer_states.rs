@@ -1,10 +1,10 @@
 //! What outlives a reload: the state of peers, by the name of their group and their address.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::address::Address;
+use crate::member::Member;
 use crate::peer::PeerState;
 use crate::sessions::Sessions;
 
@@ -16,20 +16,20 @@ pub(crate) struct Known(Mutex<Newest>);
 struct Newest {
     /// The number of the roster that wrote it, 0 for none.
     writer: u64,
-    addresses: Vec<IpAddr>,
+    members: Vec<Member>,
 }
 
 impl Known {
-    /// The addresses.
-    pub(crate) fn addresses(&self) -> Vec<IpAddr> {
-        self.lock().addresses.clone()
+    /// The servers.
+    pub(crate) fn members(&self) -> Vec<Member> {
+        self.lock().members.clone()
     }
 
-    /// Notes the addresses, unless a newer roster did: an older one may ask name servers that are no longer configured.
-    pub(crate) fn note(&self, writer: u64, addresses: &[IpAddr]) {
+    /// Notes the servers, unless a newer roster did: an older one may ask name servers that are no longer configured.
+    pub(crate) fn note(&self, writer: u64, members: &[Member]) {
         let mut newest = self.lock();
         if writer >= newest.writer {
-            *newest = Newest { writer, addresses: addresses.to_vec() };
+            *newest = Newest { writer, members: members.to_vec() };
         }
     }
 

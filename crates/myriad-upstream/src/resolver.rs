@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use crate::clock;
 pub use config::ResolverConfig;
 pub use error::ResolveError;
-pub(crate) use query::{Found, look_up};
+pub(crate) use query::{look_up, look_up_service};
 
 /// Most names that are remembered, those that were asked for last; clients may have their say in what is looked up.
 const MOST_NAMES: u64 = 1024;

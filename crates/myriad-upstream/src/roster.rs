@@ -1,18 +1,17 @@
 //! The peers of a group as they are now: those with addresses, which stay, and those that names stand for, which come and go.
 
 use std::fmt::Write;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use md5::{Digest, Md5};
 use myriad_conf::model::Balance;
 
-use crate::address::Address;
 use crate::balance::Weights;
 use crate::config::{GroupConfig, NamedServers, PeerConfig};
 use crate::health::CheckRules;
 use crate::line::Line;
+use crate::member::Member;
 use crate::peer::PeerState;
 use crate::peer_states::{Known, PeerStates};
 use crate::peers::Peers;
@@ -52,7 +51,7 @@ pub(crate) struct Now {
     pub(crate) peers: Arc<Peers>,
     pub(crate) weights: Weights,
     /// What each of the names stands for in the list.
-    shown: Vec<Vec<IpAddr>>,
+    shown: Vec<Vec<Member>>,
 }
 
 impl Roster {
@@ -68,7 +67,7 @@ impl Roster {
             .collect();
         let servers = config.names.iter().flat_map(|names| &names.servers);
         let known: Vec<_> = servers.map(|server| states.known(&config.name, &server.host)).collect();
-        let shown = known.iter().map(|known| known.addresses()).collect();
+        let shown = known.iter().map(|known| known.members()).collect();
         let empty = Arc::new(Peers::default());
         let roster = Self {
             group: config.name.clone(),
@@ -129,17 +128,20 @@ impl Roster {
     }
 
     /// Says what the name of a server stands for now. Peers that stay keep their place, their state and their share.
-    pub(crate) fn set(&self, server: usize, addresses: &[IpAddr]) {
+    pub(crate) fn set(&self, server: usize, members: &[Member]) {
         let Some(mut next) = self.lock().shown.get(server).cloned() else { return };
         let before = next.clone();
-        let mut fresh: Vec<IpAddr> = Vec::new();
-        for address in addresses.iter().take(MOST_ADDRESSES) {
-            if !fresh.contains(address) {
-                fresh.push(*address);
+        let mut fresh: Vec<Member> = Vec::new();
+        for member in members.iter().take(MOST_ADDRESSES) {
+            // As in nginx a service may name a server twice, an address is one peer.
+            if member.is_of_service() || !fresh.contains(member) {
+                fresh.push(member.clone());
             }
         }
-        next.retain(|address| fresh.contains(address));
-        fresh.retain(|address| !next.contains(address));
+        next.retain(|member| {
+            let stays = fresh.iter().position(|other| other == member);
+            stays.map(|at| fresh.remove(at)).is_some()
+        });
         next.append(&mut fresh);
         self.known[server].note(self.number, &next);
         if next != before {
@@ -150,22 +152,21 @@ impl Roster {
 
     /// Makes the list anew, where one of the names stands for other addresses. The worker that follows the names calls it, so that no
     /// two calls run at once.
-    fn renew(&self, changed: Option<(usize, Vec<IpAddr>)>) {
+    fn renew(&self, changed: Option<(usize, Vec<Member>)>) {
         let (mut configs, mut states) = self.fixed.clone();
         let mut shown = self.lock().shown.clone();
-        if let Some((server, addresses)) = changed {
-            shown[server] = addresses;
+        if let Some((server, members)) = changed {
+            shown[server] = members;
         }
         let servers = self.names.iter().flat_map(|names| &names.servers);
-        for (server, addresses) in servers.zip(&shown) {
-            for ip in addresses {
-                let address = Address::Tcp(SocketAddr::new(*ip, server.port));
+        for (server, members) in servers.zip(&shown) {
+            for config in members.iter().filter_map(|member| member.config(server)) {
                 // Servers of the same name each count for themselves.
-                let same = configs.iter().filter(|peer| peer.address == address);
-                let occurrence = same.filter(|peer| peer.name == server.peer.name).count();
-                let group = format!("{} {}", self.group, server.peer.name);
-                states.push(self.states.peer(&group, &address, occurrence));
-                configs.push(PeerConfig { address, ..server.peer.clone() });
+                let same = configs.iter().filter(|peer| peer.address == config.address);
+                let occurrence = same.filter(|peer| peer.name == config.name).count();
+                let group = format!("{} {}", self.group, config.name);
+                states.push(self.states.peer(&group, &config.address, occurrence));
+                configs.push(config);
             }
         }
         if let Some(checks) = self.checks.get() {

@@ -163,8 +163,12 @@ fn names_of_servers_are_followed_and_a_failure_changes_nothing() {
     let resolver =
         ResolverConfig { servers: vec![server.address], valid_ms: Some(1000), ipv4: true, ipv6: false };
     let nowhere = Address::Unix(std::path::PathBuf::new());
-    let named =
-        NamedServer { host: "app.example".to_owned(), port: 80, peer: PeerConfig::new(nowhere.clone()) };
+    let named = NamedServer {
+        host: "app.example".to_owned(),
+        is_service: false,
+        port: 80,
+        peer: PeerConfig::new(nowhere.clone()),
+    };
     let names = NamedServers { servers: vec![named], resolver: Arc::new(resolver), timeout_ms: 1000 };
     let config = GroupConfig { peers: Vec::new(), names: Some(names), ..GroupConfig::single(nowhere) };
     run(async {
@@ -188,6 +192,72 @@ fn names_of_servers_are_followed_and_a_failure_changes_nothing() {
         // The task ends with the group.
         drop(group);
         assert_eq!(heard.recv().await, None);
+    });
+}
+
+/// A name server that knows a service of three servers, the last of which is nowhere.
+fn service_server() -> SocketAddr {
+    let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let address = udp.local_addr().expect("address");
+    // The thread ends with the test's process.
+    thread::spawn(move || {
+        let mut buffer = [0; 512];
+        while let Ok((length, from)) = udp.recv_from(&mut buffer) {
+            let question = &buffer[..length];
+            let said = |code, last| Said { code, addresses: last, ..Said::address(0) };
+            let bytes = match &*name_of(question) {
+                "_http._tcp.app.example" => {
+                    let mut bytes = message(question, &said(0, vec![]));
+                    bytes[7] = 3;
+                    for (priority, weight, port, name) in
+                        [(5, 0, 81, b"one"), (9, 4, 82, b"two"), (5, 1, 83, b"off")]
+                    {
+                        bytes.extend_from_slice(&[0xc0, 12, 0, 33, 0, 1, 0, 0, 0, 60, 0, 11]);
+                        bytes.extend_from_slice(&[0, priority, 0, weight, 0, port, 3]);
+                        bytes.extend_from_slice(name);
+                        bytes.push(0);
+                    }
+                    bytes
+                }
+                "one" => message(question, &said(0, vec![[127, 0, 0, 1], [127, 0, 0, 2]])),
+                "two" => message(question, &said(0, vec![[127, 0, 0, 3]])),
+                _ => message(question, &said(3, vec![])),
+            };
+            let _ = udp.send_to(&bytes, from);
+        }
+    });
+    address
+}
+
+#[test]
+fn servers_of_a_service_have_its_ports_and_weights_and_those_of_lower_priority_are_backups() {
+    let resolver =
+        ResolverConfig { servers: vec![service_server()], valid_ms: None, ipv4: true, ipv6: false };
+    let nowhere = Address::Unix(std::path::PathBuf::new());
+    let host = "_http._tcp.app.example".to_owned();
+    let named = NamedServer { host, is_service: true, port: 80, peer: PeerConfig::new(nowhere.clone()) };
+    let names = NamedServers { servers: vec![named], resolver: Arc::new(resolver), timeout_ms: PATIENCE_MS };
+    let config = GroupConfig { peers: Vec::new(), names: Some(names), ..GroupConfig::single(nowhere) };
+    run(async {
+        let group = Group::new(config, &PeerStates::new());
+        let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
+        let tell: TellUnresolved = Rc::new(move |why| {
+            let _ = told.send(why.to_owned());
+        });
+        group.follow_names(&tell);
+        let why = heard.recv().await.expect("a server is nowhere");
+        assert!(
+            why.starts_with("off could not be resolved (3: Host not found) while resolving _http._tcp."),
+            "{why}"
+        );
+        tokio::task::yield_now().await;
+        let peers: Vec<_> = group
+            .peers()
+            .iter()
+            .map(|peer| format!("{} {} {} {}", peer.name, peer.address, peer.weight, peer.backup))
+            .collect();
+        let expected = ["one 127.0.0.1:81 1 false", "one 127.0.0.2:81 1 false", "two 127.0.0.3:82 4 true"];
+        assert_eq!(peers, expected);
     });
 }
 

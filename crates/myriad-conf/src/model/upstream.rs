@@ -45,6 +45,8 @@ pub struct UpstreamServer {
     pub route: Option<String>,
     /// `resolve`: a name is looked up while the group runs, and its servers come and go.
     pub resolve: bool,
+    /// `service=`: the name is one of a service, whose servers have ports and weights of their own (RFC 2782).
+    pub service: Option<String>,
 }
 
 /// How a group picks a server.

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::{
-    Arguments, Block, Contexts, Directive, Done, NOT_YET, ONE, Set, at_least, between, block, exactly,
+    Arguments, Block, Contexts, Directive, Done, ONE, Set, at_least, between, block, exactly,
     listen::{is_host_name, split_port},
     set, sticky,
 };
@@ -164,6 +164,7 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
         drain: false,
         route: None,
         resolve: false,
+        service: None,
     };
     for index in 1..args.len() {
         let word = args.bytes(index);
@@ -192,11 +193,43 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
             server.route = Some(route(args, index)?);
         } else if word == b"resolve" {
             server.resolve = true;
+        } else if word.starts_with(b"service=") {
+            server.service = Some(service(args, index)?);
         } else {
             return Err(unknown_parameter(args, index));
         }
     }
+    if server.service.is_some() {
+        check_service(&server, args)?;
+    }
     upstream.servers.push(server);
+    Ok(())
+}
+
+/// The name of a service: what stands before the name of the server in DNS.
+fn service(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
+    let service = String::from_utf8_lossy(&args.bytes(index)[8..]).into_owned();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if service.is_empty() || !service.bytes().all(is_plain) {
+        return Err(args.invalid(index, "service=NAME, as http or _http._tcp"));
+    }
+    Ok(service)
+}
+
+/// A service is looked up by a name, and says the ports itself.
+fn check_service(server: &UpstreamServer, args: &Arguments<'_>) -> Done {
+    let word = String::from_utf8_lossy(args.bytes(0));
+    if !server.resolve {
+        let message = format!("service upstream \"{word}\" requires \"resolve\" parameter");
+        return Err(args.error(0, message));
+    }
+    if !matches!(server.address, UpstreamAddress::Host(..)) {
+        return Err(args.error(0, format!("service upstream \"{word}\" requires domain name")));
+    }
+    if split_port(&word).is_some_and(|(_, port)| port.is_some()) {
+        let message = format!("service upstream \"{word}\" may not have port");
+        return Err(args.error(0, message).help("the records of the service say the ports"));
+    }
     Ok(())
 }
 
@@ -218,7 +251,8 @@ fn route(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
 fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     let word = String::from_utf8_lossy(args.bytes(0));
     let lacks_port = !word.starts_with("unix:") && split_port(&word).is_some_and(|(_, port)| port.is_none());
-    if lacks_port {
+    let is_service = (1..args.len()).any(|index| args.bytes(index).starts_with(b"service="));
+    if lacks_port && !is_service {
         let message = format!("no port in upstream \"{word}\"");
         return Err(args.error(0, message).help("write the port behind the address: ADDRESS:PORT"));
     }
@@ -233,14 +267,9 @@ fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done 
 }
 
 fn unknown_parameter(args: &Arguments<'_>, index: usize) -> Diagnostic {
-    let word = String::from_utf8_lossy(args.bytes(index));
-    let name = word.split('=').next().unwrap_or_default();
-    if name == "service" {
-        return args.error(index, format!("\"{name}\" of \"server\" is {NOT_YET}"));
-    }
     args.invalid(
         index,
-        "weight=, max_fails=, fail_timeout=, max_fail_timeout=, max_conns=, slow_start=, route=, resolve, drain, backup or down",
+        "weight=, max_fails=, fail_timeout=, max_fail_timeout=, max_conns=, slow_start=, route=, service=, resolve, drain, backup or down",
     )
 }
 

@@ -7,6 +7,7 @@ use super::*;
 use crate::address::Address;
 use crate::config::{GroupConfig, KeepAlive, NamedServer, NamedServers};
 use crate::group::Group;
+use crate::member::Member;
 use crate::order::PeerOrder;
 use crate::peer::PeerStatus;
 use crate::peer_states::PeerStates;
@@ -145,6 +146,7 @@ fn named(states: &PeerStates) -> Group {
 fn named_all(states: &PeerStates, hosts: &[&str]) -> Group {
     let server = |host: &&str| NamedServer {
         host: (*host).to_owned(),
+        is_service: false,
         port: 80,
         peer: PeerConfig { name: format!("{host}:80"), ..peer(9) },
     };
@@ -155,8 +157,8 @@ fn named_all(states: &PeerStates, hosts: &[&str]) -> Group {
     Group::new(GroupConfig { name: "g".to_owned(), names, ..single }, states)
 }
 
-fn ips(last: &[u8]) -> Vec<IpAddr> {
-    last.iter().map(|last| IpAddr::from([127, 0, 0, *last])).collect()
+fn ips(last: &[u8]) -> Vec<Member> {
+    last.iter().map(|last| Member::new(([127, 0, 0, *last], 80).into())).collect()
 }
 
 fn shown(group: &Group) -> Vec<(String, bool)> {
@@ -215,7 +217,8 @@ fn what_a_group_of_before_a_reload_learns_is_not_taken_by_the_one_after_it() {
 #[test]
 fn what_a_name_stands_for_has_a_bound() {
     let group = named(&PeerStates::new());
-    let many: Vec<IpAddr> = (0..2000_u16).map(|n| IpAddr::from([10, 0, (n >> 8) as u8, n as u8])).collect();
+    let many: Vec<Member> =
+        (0..2000_u16).map(|n| Member::new(([10, 0, (n >> 8) as u8, n as u8], 80).into())).collect();
     group.roster.set(0, &many);
     assert_eq!(group.peers().len(), 513);
 }

@@ -9,6 +9,8 @@ pub enum Kind {
     A,
     /// IPv6 addresses (RFC 3596).
     Aaaa,
+    /// Servers of a service (RFC 2782).
+    Srv,
 }
 
 impl Kind {
@@ -16,6 +18,7 @@ impl Kind {
         match self {
             Self::A => A,
             Self::Aaaa => AAAA,
+            Self::Srv => SRV,
         }
     }
 }
@@ -23,6 +26,7 @@ impl Kind {
 const A: u16 = 1;
 const CNAME: u16 = 5;
 const AAAA: u16 = 28;
+const SRV: u16 = 33;
 const IN: u16 = 1;
 
 const HEADER: usize = 12;
@@ -39,6 +43,8 @@ pub enum Reply {
     Records {
         /// The addresses, in the order of the message.
         addresses: Vec<IpAddr>,
+        /// The servers of a service, in that order.
+        servers: Vec<ServiceRecord>,
         /// The name that the name stands for (CNAME), in lower case.
         alias: Option<String>,
         /// How long all of that holds: the shortest of the records.
@@ -48,6 +54,19 @@ pub enum Reply {
     Refused(u8),
     /// The answer does not fit a datagram: ask over TCP.
     Truncated,
+}
+
+/// A server of a service (RFC 2782).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceRecord {
+    /// Those of the lowest number are asked first.
+    pub priority: u16,
+    /// Its share among those of its priority.
+    pub weight: u16,
+    /// The port.
+    pub port: u16,
+    /// The name of its addresses, in lower case; empty where there is no such service.
+    pub target: String,
 }
 
 /// Whether a name can be asked for.
@@ -102,7 +121,7 @@ pub fn reply(bytes: &[u8], id: u16, name: &str, kind: Kind) -> Option<Reply> {
 }
 
 fn records(reader: &mut Reader<'_>, count: u16, kind: Kind) -> Option<Reply> {
-    let (mut addresses, mut alias, mut ttl_s) = (Vec::new(), None, u32::MAX);
+    let (mut addresses, mut servers, mut alias, mut ttl_s) = (Vec::new(), Vec::new(), None, u32::MAX);
     for _ in 0..count {
         reader.name()?;
         let (number, class) = (reader.word()?, reader.word()?);
@@ -124,12 +143,21 @@ fn records(reader: &mut Reader<'_>, count: u16, kind: Kind) -> Option<Reply> {
                 let octets = <[u8; 16]>::try_from(data).ok()?;
                 addresses.push(Ipv6Addr::from(octets).into());
             }
-            A | AAAA => return None,
+            SRV if kind == Kind::Srv => servers.push(service(reader.bytes, from, length)?),
+            A | AAAA | SRV => return None,
             CNAME => alias = Some(Reader { bytes: reader.bytes, at: from }.name()?),
             _ => {}
         }
     }
-    Some(Reply::Records { addresses, alias, ttl_s })
+    Some(Reply::Records { addresses, servers, alias, ttl_s })
+}
+
+/// The record of a service, which takes so many bytes from a place on. Names in it should not be compressed; some servers do so.
+fn service(bytes: &[u8], from: usize, length: usize) -> Option<ServiceRecord> {
+    let mut reader = Reader { bytes, at: from };
+    let (priority, weight, port) = (reader.word()?, reader.word()?, reader.word()?);
+    let target = reader.name()?;
+    (reader.at == from + length).then_some(ServiceRecord { priority, weight, port, target })
 }
 
 struct Reader<'a> {
@@ -226,8 +254,31 @@ mod tests {
         let bytes =
             response(&asked, 0x8180, &[&record(A, 60, &[127, 0, 0, 1]), &record(A, 5, &[127, 0, 0, 2])]);
         let addresses = vec!["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()];
-        let expected = Reply::Records { addresses, alias: None, ttl_s: 5 };
+        let expected = Reply::Records { addresses, servers: Vec::new(), alias: None, ttl_s: 5 };
         assert_eq!(reply(&bytes, 7, "A.example", Kind::A), Some(expected));
+    }
+
+    #[test]
+    fn servers_of_a_service_are_read_and_those_cut_short_are_not() {
+        let asked = question(7, "_http._tcp.a.example", Kind::Srv);
+        let with = |data: &[u8]| {
+            reply(&response(&asked, 0x8180, &[&record(SRV, 9, data)]), 7, "_http._tcp.a.example", Kind::Srv)
+        };
+        let record =
+            |target: &str| ServiceRecord { priority: 1, weight: 2, port: 8080, target: target.into() };
+        let told = |target: &str| {
+            let servers = vec![record(target)];
+            Some(Reply::Records { addresses: vec![], servers, alias: None, ttl_s: 9 })
+        };
+        assert_eq!(with(b"\0\x01\0\x02\x1f\x90\x03One\0"), told("one"));
+        // A pointer to `a.example` in the question, behind `_http._tcp`.
+        assert_eq!(with(b"\0\x01\0\x02\x1f\x90\x03one\xc0\x17"), told("one.a.example"));
+        assert_eq!(with(b"\0\x01\0\x02\x1f\x90\0"), told(""));
+        assert_eq!(with(b"\0\x01\0\x02\x1f\x90"), None);
+        assert_eq!(with(b"\0\x01\0\x02\x1f\x90\x03one\0more"), None);
+        let addressed =
+            response(&question(7, "a", Kind::A), 0x8180, &[&super::tests::record(SRV, 9, b"\0\0\0\0\0\0\0")]);
+        assert_eq!(reply(&addressed, 7, "a", Kind::A), None);
     }
 
     #[test]
@@ -237,7 +288,7 @@ mod tests {
         let alias = Some("b.example".to_owned());
         assert_eq!(
             reply(&bytes, 7, "a.example", Kind::A),
-            Some(Reply::Records { addresses: vec![], alias, ttl_s: 9 })
+            Some(Reply::Records { addresses: vec![], servers: vec![], alias, ttl_s: 9 })
         );
     }
 

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::config::ResolverConfig;
 use super::error::ResolveError;
-use super::message::{self, Kind, Reply};
+use super::message::{self, Kind, Reply, ServiceRecord};
 
 /// How long one server is waited for, as nginx.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -23,9 +23,11 @@ const MOST_ALIASES: usize = 16;
 const MOST_BYTES: usize = 65_535;
 
 /// What a name stands for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     pub(crate) addresses: Vec<IpAddr>,
+    /// Where it is the name of a service.
+    pub(crate) servers: Vec<ServiceRecord>,
     /// How long they hold, seconds.
     pub(crate) ttl_s: u32,
 }
@@ -36,12 +38,32 @@ pub(crate) async fn look_up(
     first: usize,
     name: &str,
 ) -> Result<Found, ResolveError> {
+    let kinds = [(config.ipv4, Kind::A), (config.ipv6, Kind::Aaaa)];
+    let wanted = kinds.into_iter().filter(|(wanted, _)| *wanted).map(|(_, kind)| kind);
+    look_up_kinds(config, first, name, &wanted.collect::<Vec<_>>()).await
+}
+
+/// Looks up the servers of a service, aliases and all.
+pub(crate) async fn look_up_service(
+    config: &ResolverConfig,
+    first: usize,
+    name: &str,
+) -> Result<Found, ResolveError> {
+    look_up_kinds(config, first, name, &[Kind::Srv]).await
+}
+
+async fn look_up_kinds(
+    config: &ResolverConfig,
+    first: usize,
+    name: &str,
+    kinds: &[Kind],
+) -> Result<Found, ResolveError> {
     let mut name = name.to_owned();
     let mut shortest = u32::MAX;
     for _ in 0..MOST_ALIASES {
-        let (found, alias) = ask(config, first, &name).await?;
+        let (found, alias) = ask(config, first, &name, kinds).await?;
         shortest = shortest.min(found.ttl_s);
-        if !found.addresses.is_empty() {
+        if !found.addresses.is_empty() || !found.servers.is_empty() {
             return Ok(Found { ttl_s: shortest, ..found });
         }
         match alias {
@@ -66,13 +88,10 @@ async fn ask(
     config: &ResolverConfig,
     first: usize,
     name: &str,
+    kinds: &[Kind],
 ) -> Result<(Found, Option<String>), ResolveError> {
-    let kinds = [(config.ipv4, Kind::A), (config.ipv6, Kind::Aaaa)];
-    let mut asked: Vec<Asked> = kinds
-        .into_iter()
-        .filter(|(wanted, _)| *wanted)
-        .map(|(_, kind)| Asked { kind, id: random_id(), reply: None })
-        .collect();
+    let mut asked: Vec<Asked> =
+        kinds.iter().map(|kind| Asked { kind: *kind, id: random_id(), reply: None }).collect();
     for send in 0..MOST_SENDS {
         let server = config.servers[first.wrapping_add(send) % config.servers.len()];
         let until = Instant::now() + PATIENCE;
@@ -89,14 +108,15 @@ async fn ask(
 
 /// As nginx, one refusal refuses the name, and the last reply says which name it stands for.
 fn combine(asked: Vec<Asked>) -> Result<(Found, Option<String>), ResolveError> {
-    let mut found = Found { addresses: Vec::new(), ttl_s: u32::MAX };
+    let mut found = Found { ttl_s: u32::MAX, ..Found::default() };
     let mut name = None;
     for reply in asked.into_iter().filter_map(|asked| asked.reply) {
         match reply {
             Reply::Refused(code) => return Err(ResolveError::Code(code)),
             Reply::Truncated => return Err(ResolveError::TimedOut),
-            Reply::Records { addresses, alias, ttl_s } => {
+            Reply::Records { addresses, servers, alias, ttl_s } => {
                 found.addresses.extend(addresses);
+                found.servers.extend(servers);
                 found.ttl_s = found.ttl_s.min(ttl_s);
                 name = alias;
             }
