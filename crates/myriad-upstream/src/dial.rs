@@ -163,7 +163,13 @@ impl Group {
         let mut last: Option<OriginError> = None;
         loop {
             let Some(pick) = self.pick(&mut tried, &dial.affinity).peer() else {
-                return Err(last.unwrap_or_else(|| self.nobody_to_dial(dial)));
+                return Err(match last {
+                    None => self.nobody_to_dial(dial),
+                    Some(error) => {
+                        failed(&error);
+                        self.none_to_dial(dial)
+                    }
+                });
             };
             if let Some(error) = last.take() {
                 failed(&error);
@@ -201,6 +207,11 @@ impl Group {
 
     fn nobody_to_dial(&self, dial: &Dial) -> OriginError {
         self.forgive_all();
+        self.none_to_dial(dial)
+    }
+
+    /// No other peer can be tried, which is a try of its own.
+    fn none_to_dial(&self, dial: &Dial) -> OriginError {
         let error = OriginError::new(ErrorKind::NoLivePeer, Phase::Connecting, "no live upstreams");
         dial.attempts.begin(self.name().to_owned(), self.label()).failed(error.status());
         error

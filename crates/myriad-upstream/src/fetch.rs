@@ -54,7 +54,7 @@ impl Group {
             }
             let Some(next) = self.pick_asked(&mut tried, &request.affinity, request.sid.as_deref()).peer()
             else {
-                return result;
+                return self.none_is_left(result, &request);
             };
             if let (Err(error), Some(observer)) = (&result, &request.observer) {
                 observer.retried(error);
@@ -116,6 +116,22 @@ impl Group {
             Err(error) if matches!(error.kind(), ErrorKind::RequestBody(_) | ErrorKind::NoConnection) => {}
             Err(_) => self.failed(chosen),
         }
+    }
+
+    /// No other peer can be tried. As in nginx that is what a failure comes to, and a try of its own; an answer is passed on as it is.
+    fn none_is_left(
+        &self,
+        result: Result<OriginResponse, OriginError>,
+        request: &OriginRequest,
+    ) -> Result<OriginResponse, OriginError> {
+        let error = match result {
+            Err(error) => error,
+            response => return response,
+        };
+        if let Some(observer) = &request.observer {
+            observer.retried(&error);
+        }
+        Err(self.unserved(ErrorKind::NoLivePeer, request, "no live upstreams"))
     }
 
     fn nobody(&self, request: &OriginRequest) -> OriginError {

@@ -185,6 +185,24 @@ fn when_no_peer_is_live_the_request_after_tries_again() {
 }
 
 #[test]
+fn a_failure_behind_which_nobody_is_live_is_followed_by_a_try_of_the_group() {
+    let dead = [refused(), refused()];
+    let mut first = PeerConfig::new(dead[0].address.clone());
+    first.max_fails = 0;
+    let peers = vec![first, PeerConfig::new(dead[1].address.clone())];
+    let config =
+        GroupConfig { name: "php".to_owned(), peers, ..GroupConfig::single(dead[0].address.clone()) };
+    let group = Group::new(config, &PeerStates::new());
+    // The second fails, and is left alone from now on.
+    assert_eq!(run(ask(&group, fastcgi(Method::Get, false))).unwrap_err().kind(), &ErrorKind::Connect);
+    let request = fastcgi(Method::Get, false);
+    let attempts = request.attempts.clone();
+    assert_eq!(run(ask(&group, request)).unwrap_err().kind(), &ErrorKind::NoLivePeer);
+    let tried: Vec<_> = attempts.get().iter().map(|attempt| attempt.address.clone()).collect();
+    assert_eq!(tried, [dead[0].address.to_string(), "php".to_owned()]);
+}
+
+#[test]
 fn a_lone_peer_is_asked_however_often_it_failed() {
     let folder = Folder::new();
     let address = myriad_upstream::Address::Unix(folder.socket());
