@@ -141,7 +141,7 @@ class Stand:
         self.plugin = plugins / "slow.php"
         self.plugin.write_text(f"<?php if (is_file('{self.flag}')) usleep(1000 * (int) file_get_contents('{self.flag}'));\n")
         command = [MYRIAD, "wordpress", "--root", self.site / "wordpress", "--php", self.php(), "--listen", f"127.0.0.1:{self.port}",
-                   "--prefix", self.prefix]
+                   "--prefix", self.prefix, "--php-children", self.children()]
         subprocess.run(["rm", "-rf", self.prefix], check=True)
         log = open(folder / "shield.log", "wb")
         self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -183,7 +183,7 @@ class Stand:
 
     def zone(self):
         """Pages and bytes of the page cache in memory."""
-        shown = subprocess.run([MYRIAD, "cache", "stats", "--json", "--prefix", self.prefix], capture_output=True, text=True, check=True).stdout
+        shown = subprocess.run([MYRIAD, "cache", "stats", "--json", "-p", self.prefix], capture_output=True, text=True, check=True).stdout
         memory = json.loads(shown.splitlines()[0])["memory"]
         return memory["pages"], memory["bytes"]
 

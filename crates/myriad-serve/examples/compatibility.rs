@@ -440,6 +440,24 @@ const SUITE: &[(&str, &str, &str)] = &[
         "that a 101 nobody has asked for is passed on, which here is 502, for what follows has no framing; and a protocol \
          named `foo`",
     ),
+    (
+        "h3_limit_req.t, h3_headers.t",
+        "all behind the first pause in which the client sends nothing",
+        "a session ticket that is sent but once: RFC 9000 section 13.3 has it sent again until it is acknowledged, and the suite's client \
+         breaks off (`bad inner`) at what it has had",
+    ),
+    (
+        "quic_migration.t",
+        "`remote addr after migration`, `next packets after migration`, `remote addr on migration`",
+        "an answer on a new path to a client who has sent some 40 bytes there; here once it has sent a third of a datagram, which is as \
+         far as RFC 9000 section 8.1 lets a whole one go to an address that is not proved",
+    ),
+    (
+        "h3_proxy.t",
+        "`client reset connection`, `backend request incomplete`",
+        "that `limit_rate 100` holds back 80 bytes: the first second's share goes at once, so that the request is over when the client \
+         stops it",
+    ),
 ];
 
 fn suite(out: &mut String) {
