@@ -52,8 +52,8 @@ pub async fn fetch_to_the_end(
             sticky::note(exchange, group, &attempts, &mut response);
             Ok(response)
         }
-        // The task goes only with the worker, which then asks nobody any more.
-        Err(_) => std::future::pending().await,
+        // The task went with the worker, which then asks nobody any more, or broke off.
+        Err(_) => Err(OriginError::abandoned()),
     }
 }
 

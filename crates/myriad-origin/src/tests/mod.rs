@@ -6,4 +6,5 @@ mod http_answer;
 mod http_request;
 mod http_uri;
 mod led;
+mod to_the_end;
 mod upload;
