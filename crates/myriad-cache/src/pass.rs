@@ -5,7 +5,7 @@ use std::sync::Arc;
 use myriad_log::Level;
 use myriad_policy::{CacheStatus, Failure};
 use myriad_shield::origin_query_limit::Sought;
-use myriad_upstream::{OriginError, OriginResponse, RequestPayload};
+use myriad_upstream::{OriginError, OriginResponse, Phase, RequestPayload};
 
 use crate::fetch::{NoAnswer, failure, is_of_the_origin};
 use crate::invalidate;
@@ -67,14 +67,19 @@ pub(crate) async fn run(
     }
 }
 
-/// Notes what came of asking for a page that was looked up: what bypassed the cache says nothing of a page.
+/// Notes what came of asking for a page that was looked up: what bypassed the cache says nothing of a page. The origin was told all that
+/// the visitor sent, so that an error which it answers, or breaks off with, may be of the visitor's making: that keeps nobody else from
+/// the page. That it could not be reached is not.
 fn note(request: &Request, cached: Cached<'_>, asked: &Asked) {
     if !matches!(request.cache.shown.status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
         return;
     }
     match asked {
+        Asked::Answered(response) if response.head.status >= 500 => {}
         Asked::Answered(response) => shield::note(request, cached, Ok(&response.head)),
-        Asked::Failed(error) if is_of_the_origin(error) => {
+        Asked::Failed(error)
+            if is_of_the_origin(error) && matches!(error.phase(), Phase::Connecting | Phase::Handshaking) =>
+        {
             shield::note(request, cached, Err(NoAnswer::of(error)));
         }
         Asked::Failed(_) | Asked::Not(_) => {}
