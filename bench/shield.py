@@ -215,7 +215,7 @@ def try_flood(stand, seconds, number):
     backlog = Backlog(stand.php())
     backlog.start()
     flooding = beside(flood, stand.port, number)
-    visitors = beside(clients, stand.port, reads, seconds)
+    visitors = beside(clients, stand.port, reads, seconds + number / 100)
     statuses, started, ended = flooding()
     during = [one for one in visitors() if started <= one[1] <= ended]
     most = backlog.stop()
@@ -291,7 +291,7 @@ def main():
     rows = []
     try:
         if options.only != "slow":
-            rows += try_flood(stand, 30 // share if share == 1 else 6, 20_000 // share)
+            rows += try_flood(stand, 30 if share == 1 else 6, 20_000 // share)
         if options.only != "flood":
             rows += try_slow(stand, 60 if share == 1 else 10)
     finally:

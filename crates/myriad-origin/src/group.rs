@@ -34,7 +34,8 @@ pub(super) fn named(exchange: &mut Exchange, target: &Template) -> Result<Who, u
         Ok(Who::Group(group))
     } else {
         exchange.request.log(Level::Error, format_args!("no upstream group or address \"{name}\""));
-        Err(502)
+        // Nothing at all is a mistake of the configuration, as in nginx.
+        Err(if name.is_empty() { 500 } else { 502 })
     }
 }
 

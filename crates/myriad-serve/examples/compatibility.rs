@@ -160,6 +160,10 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         "Bodies",
         &[
             (
+                "an answer to HEAD",
+                "has the fields that one to GET has (RFC 9110 section 9.3.2); nginx leaves out the `Vary` of compression",
+            ),
+            (
                 "`Accept-Ranges`",
                 "sent with cached pages and compressed files too: parts of them may be asked for",
             ),

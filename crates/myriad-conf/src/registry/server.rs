@@ -66,6 +66,9 @@ fn server_name(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
             if text.value.starts_with(b".") {
                 text.value.remove(0);
             }
+            if !matches!(name, ServerName::Regex(_)) {
+                text.value.make_ascii_lowercase();
+            }
             server.primary_name = text;
         }
         server.names.push(name);

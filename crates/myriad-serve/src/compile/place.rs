@@ -159,8 +159,11 @@ impl Compile<'_> {
 
     fn files(&mut self, settings: &Settings) -> FilePlace {
         let content = &settings.content;
+        // Its slash is that of the URI, as in nginx: `$document_root` is empty.
+        let is_all = !content.alias && content.root.bytes() == b"/";
+        let empty = Text::new(b"", content.root.span);
         FilePlace {
-            root: self.root(&content.root),
+            root: if is_all { self.template(&empty) } else { self.root(&content.root) },
             rooting: match (content.alias, content.alias_prefix_len) {
                 (false, _) => Rooting::Root,
                 (true, Some(prefix)) => Rooting::Alias(prefix),
