@@ -178,7 +178,14 @@ impl Choice<'_> {
     fn balanced(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
         let method = match self.balance {
             Balance::LeastConnections => Least::Connections,
-            Balance::LeastTime(moment) => Least::Time(moment),
+            Balance::LeastTime { moment, inflight } => {
+                if inflight {
+                    for index in usable {
+                        self.peers.states[*index].inflight.look(self.now);
+                    }
+                }
+                Least::Time(moment)
+            }
             _ => return self.round_robin(weights, usable),
         };
         let is_less = |a: usize, b: usize| self.is_less(method, a, b);

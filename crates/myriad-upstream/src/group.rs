@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use myriad_conf::model::Balance;
+
 use crate::balance::{Choice, Tried};
 use crate::clock;
 use crate::config::{GroupConfig, PeerConfig};
@@ -149,6 +151,9 @@ impl Group {
         let state = &peers.states[index];
         tried.add(state);
         let active = state.chosen(&peers.configs[index], time);
+        if let Balance::LeastTime { moment, inflight: true } = self.config.balance {
+            active.is_inflight_until(moment, time);
+        }
         Choosing::Peer(Pick { chosen: Chosen { peers: Arc::clone(peers), index }, active })
     }
 

@@ -33,6 +33,7 @@ mod group;
 mod h2;
 mod health;
 mod http;
+mod inflight;
 mod line;
 mod link;
 mod member;

@@ -1,5 +1,6 @@
 //! A peer: how it is doing.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -8,6 +9,7 @@ use myriad_conf::model::Moment;
 use crate::address::Address;
 use crate::config::PeerConfig;
 use crate::health::{Health, Verdict};
+use crate::inflight::{Inflight, averaged};
 use crate::line::{self, Line};
 use crate::order::{Ordered, PeerOrder};
 use crate::pool::IdlePool;
@@ -105,6 +107,8 @@ pub(crate) struct PeerState {
     recovered: AtomicU64,
     /// How long it took of late up to each [`Moment`], milliseconds; 0 before the first.
     took_ms: [AtomicU32; 3],
+    /// How long its requests under way have taken so far.
+    pub(crate) inflight: Inflight,
     requests: AtomicU64,
     failures: AtomicU64,
     /// What an administrator wants of it.
@@ -128,6 +132,7 @@ impl Default for PeerState {
             active: AtomicU32::new(0),
             recovered: AtomicU64::new(0),
             took_ms: Default::default(),
+            inflight: Inflight::default(),
             requests: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             ordered: Ordered::default(),
@@ -199,18 +204,15 @@ impl PeerState {
             let halvings = idle_ms / (config.fail_timeout_ms + 1000);
             ms = ms.checked_shr(u32::try_from(halvings).unwrap_or(u32::MAX)).unwrap_or(0);
         }
+        ms = ms.max(self.inflight.average_ms());
         if ms > SLOWEST_MS { SLOWEST_MS } else { (ms / STEP_MS + 1) * STEP_MS }
     }
 
     /// Notes how long it took up to a moment: each time counts for a twentieth of the average.
     pub(crate) fn took(&self, moment: Moment, ms: u64) {
         let average = self.average_ms(moment);
-        let ms = u32::try_from(ms).unwrap_or(u32::MAX).max(1);
-        let before = average.load(Relaxed);
         // Two workers at once may lose one of the two: an average bears it.
-        let after =
-            if before == 0 { ms } else { ((u64::from(before) * 19 + u64::from(ms)) / 20).max(1) as u32 };
-        average.store(after, Relaxed);
+        average.store(averaged(average.load(Relaxed), ms), Relaxed);
     }
 
     /// Notes that it is tried; a peer that is due again is tried by one request, not by all that wait for it.
@@ -220,7 +222,7 @@ impl PeerState {
         }
         self.active.fetch_add(1, Relaxed);
         self.requests.fetch_add(1, Relaxed);
-        Active(self.clone(), true)
+        Active(self.clone(), true, Cell::new(None))
     }
 
     pub(crate) fn failed(&self, config: &PeerConfig, now: u64) {
@@ -301,12 +303,18 @@ impl PeerState {
 
 /// One request that a peer is working on, until dropped.
 #[derive(Debug)]
-pub(crate) struct Active(pub(crate) Arc<PeerState>, bool);
+pub(crate) struct Active(pub(crate) Arc<PeerState>, bool, Cell<Option<(Moment, u64)>>);
 
 impl Active {
     /// One that is nobody's request, and is not counted.
     pub(crate) fn uncounted(state: Arc<PeerState>) -> Self {
-        Self(state, false)
+        Self(state, false, Cell::new(None))
+    }
+
+    /// It counts as under way up to a moment (`least_time ... inflight`).
+    pub(crate) fn is_inflight_until(&self, moment: Moment, now: u64) {
+        self.0.inflight.begin(now);
+        self.2.set(Some((moment, now)));
     }
 
     /// Notes how long it took up to a moment.
@@ -314,11 +322,21 @@ impl Active {
         if self.1 {
             self.0.took(moment, ms);
         }
+        if self.2.get().is_some_and(|(until, _)| until == moment) {
+            self.end_inflight();
+        }
+    }
+
+    fn end_inflight(&self) {
+        if let Some((_, begun)) = self.2.take() {
+            self.0.inflight.end(begun);
+        }
     }
 }
 
 impl Drop for Active {
     fn drop(&mut self) {
+        self.end_inflight();
         if self.1 {
             self.0.active.fetch_sub(1, Relaxed);
             self.0.call_next();

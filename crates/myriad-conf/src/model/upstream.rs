@@ -65,7 +65,12 @@ pub enum Balance {
         consistent: bool,
     },
     /// `least_time`: the server that would be done first, by how long it took up to a moment, and what it has to do.
-    LeastTime(Moment),
+    LeastTime {
+        /// Up to when the time of a request counts.
+        moment: Moment,
+        /// `inflight`: how long requests under way have taken so far counts, where that is more.
+        inflight: bool,
+    },
     /// `random [two [METHOD]]`: by chance and weight.
     Random {
         /// `two`: the one with less of this of two by chance.

@@ -127,8 +127,7 @@ pub(super) static ROWS: &[Directive] = &[
         "The server that has answered fastest, for what it has to do.",
     )
     .group("balancing")
-    .repeats()
-    .differs("`inflight` counts a request under way as one that takes the average"),
+    .repeats(),
     Directive::new(
         "least_time",
         Contexts::STREAM_UPSTREAM,
@@ -137,8 +136,7 @@ pub(super) static ROWS: &[Directive] = &[
         "The server that was fastest, for what it has to do: up to `connect`, `first_byte` or `last_byte`.",
     )
     .group("balancing")
-    .repeats()
-    .differs("`inflight` counts a session under way as one that takes the average"),
+    .repeats(),
     Directive::new(
         "queue",
         UPSTREAM,
@@ -347,10 +345,11 @@ fn stream_least_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> D
 
 fn by_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, moments: &[(&str, Moment)]) -> Done {
     let moment = args.choice(0, moments)?;
-    if args.len() > 1 {
+    let inflight = args.len() > 1;
+    if inflight {
         args.choice(1, &[("inflight", ())])?;
     }
-    balance(upstream, args, Balance::LeastTime(moment))
+    balance(upstream, args, Balance::LeastTime { moment, inflight })
 }
 
 fn random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {

@@ -144,7 +144,7 @@ impl Builder<'_> {
     fn check_slow_start(&mut self, upstream: &UpstreamConf) {
         let knows_shares = matches!(
             upstream.balance,
-            Balance::RoundRobin | Balance::LeastConnections | Balance::LeastTime(_)
+            Balance::RoundRobin | Balance::LeastConnections | Balance::LeastTime { .. }
         );
         let slow = upstream.servers.iter().find(|server| server.slow_start > 0);
         if let Some(server) = slow.filter(|_| !knows_shares) {

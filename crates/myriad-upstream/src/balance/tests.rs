@@ -378,7 +378,7 @@ fn a_key_goes_on_along_the_ring_when_its_server_is_down() {
 
 #[test]
 fn the_fastest_gets_more_until_it_has_more_to_do() {
-    let group = group(Balance::LeastTime(Moment::First), vec![peer(1), peer(2)]);
+    let group = group(Balance::LeastTime { moment: Moment::First, inflight: false }, vec![peer(1), peer(2)]);
     assert_eq!(picks(&group, 2), [0, 1], "turns, while nothing is known");
     group.states()[0].took(Moment::First, 105);
     group.states()[1].took(Moment::First, 30);
@@ -390,6 +390,23 @@ fn the_fastest_gets_more_until_it_has_more_to_do() {
         assert_eq!(picked.chosen.index, expected);
         held.push(picked);
     }
+}
+
+#[test]
+fn a_peer_that_does_not_answer_looks_slow_while_its_requests_are_under_way() {
+    let balance = Balance::LeastTime { moment: Moment::First, inflight: true };
+    let group = group(balance, vec![peer(1), peer(2)]);
+    let held = group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap();
+    assert_eq!(held.chosen.index, 0);
+    // As if it had been begun ten seconds ago, and been looked at since.
+    let hanging = &group.states()[0].inflight;
+    hanging.begin(crate::clock::now().saturating_sub(10_000));
+    hanging.look(crate::clock::now());
+    let others: Vec<_> =
+        (0..5).map(|_| group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap()).collect();
+    assert!(others.iter().all(|pick| pick.chosen.index == 1));
+    held.active.took(Moment::First, 5);
+    drop(held);
 }
 
 #[test]
@@ -407,7 +424,8 @@ fn slowness_is_forgotten_by_and_by() {
 
 #[test]
 fn each_moment_has_an_average_of_its_own() {
-    let group = group(Balance::LeastTime(Moment::Connect), vec![peer(1), peer(2)]);
+    let group =
+        group(Balance::LeastTime { moment: Moment::Connect, inflight: false }, vec![peer(1), peer(2)]);
     assert_eq!(picks(&group, 2), [0, 1]);
     group.states()[0].took(Moment::Connect, 300);
     group.states()[1].took(Moment::Last, 3000);
