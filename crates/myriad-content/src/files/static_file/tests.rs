@@ -38,12 +38,12 @@ fn redirect_to_a_folder_names_no_other_host() {
 }
 
 #[test]
-fn folder_called_like_an_index_is_none() {
+fn folder_called_like_an_index_is_redirected_to_as_in_nginx() {
     let (folder, site) = site("index", "index index.html second.html;");
     create_folder(&folder, "index.html");
-    assert_eq!(ask(&site, "GET /", &[]).status, 403);
     folder.write("second.html", "second");
-    assert_eq!(ask(&site, "GET /", &[]).text, "second");
+    let reached = ask(&site, "GET /", &[]);
+    assert_eq!((reached.status, reached.location()), (301, Some("/index.html/")));
 }
 
 #[test]
