@@ -12,6 +12,8 @@
 //! | `auth_basic` | who knows a password | `auth_basic`, `auth_basic_user_file`, `auth_delay` | no |
 //! | `auth_request` | whom a subrequest lets in | `auth_request`, `auth_request_set` | no |
 //!
+//! `secure_link` is no check: its variables say whether a link is what it says to be, and rules what follows.
+//!
 //! `compile` says their order, which is nginx's. `run` asks them one after another: `satisfy`, `auth_delay`.
 
 pub mod access;
@@ -24,6 +26,7 @@ pub mod limit_req;
 mod limit_zone;
 pub mod more_input_headers;
 mod run;
+pub mod secure_link;
 #[cfg(test)]
 mod testing;
 

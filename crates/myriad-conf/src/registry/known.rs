@@ -58,7 +58,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
          image_filter_transparency image_filter_interlace image_filter_buffer",
     ),
     ("random_index", NO_MODULE, "random_index"),
-    ("secure_link", NO_MODULE, "secure_link secure_link_md5 secure_link_secret"),
     ("ssl", NO_ECH, "ssl_ech_file"),
     ("ssl", NO_OCSP, "ssl_ocsp ssl_ocsp_responder ssl_ocsp_cache"),
     (

@@ -14,7 +14,7 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::{self, DocumentedVariable};
 use myriad_exchange::feature::{Feature, TableMaking, TableVariable};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler, VariableRegistry};
-use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers};
+use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers, secure_link};
 use myriad_geoip::{geoip, geoip2};
 use myriad_origin::{early_hints, health_check, mirror, protocols, store, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
@@ -67,6 +67,7 @@ static FEATURES: &[Feature] = &[
     origin_challenge::FEATURE,
     bots::FEATURE,
     real_ip::FEATURE,
+    secure_link::FEATURE,
     Feature::new("referers", referers::ROWS)
         .compiled_by(referers::compile)
         .with_variables(referers::VARIABLES),

@@ -122,6 +122,8 @@ const APART: &[&str] = &[
     "more_set_input_headers",
     "origin_challenge",
     "origin_priority",
+    "secure_link",
+    "secure_link_md5",
 ];
 
 /// Those of origins that are: what an origin is asked, and what is made of its answer.

@@ -1,0 +1,42 @@
+//! The rows.
+
+use myriad_conf::registry::{Contexts, Directive, ONE, Set};
+
+use super::settings::LinkSettings;
+
+/// The older form and the newer one exclude each other: the last that is written counts.
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "secure_link",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            let said = settings.feature_mut::<LinkSettings>();
+            (said.link, said.secret) = (Some(args.text(0)?), None);
+            Ok(())
+        }),
+        "What a link says of itself: an MD5 digest in base64url, and behind a comma when it expires, seconds since 1970.",
+    ),
+    Directive::new(
+        "secure_link_md5",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            let said = settings.feature_mut::<LinkSettings>();
+            (said.digested, said.secret) = (Some(args.text(0)?), None);
+            Ok(())
+        }),
+        "The text whose MD5 digest the link must say; a secret belongs to it.",
+    ),
+    Directive::new(
+        "secure_link_secret",
+        Contexts::LOCATION,
+        ONE,
+        Set::Settings(|settings, args| {
+            let said = settings.feature_mut::<LinkSettings>();
+            (said.link, said.digested, said.secret) = (None, None, Some(args.text(0)?));
+            Ok(())
+        }),
+        "The secret of links `/prefix/DIGEST/link`, of which the digest is that of link and secret.",
+    ),
+];

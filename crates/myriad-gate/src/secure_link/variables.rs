@@ -1,0 +1,166 @@
+//! `$secure_link*`.
+
+use base64::Engine;
+use base64::alphabet::URL_SAFE;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use md5::{Digest, Md5};
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::runtime::Reads;
+use myriad_exchange::runtime::Value::Run;
+use myriad_script::{EvalError, Frame, Template};
+use subtle::ConstantTimeEq;
+
+/// Most bytes of a digest as it is written: 22, and two for padding.
+const WRITTEN: usize = 24;
+
+/// What is between letters of base64url: `=` ends it, and bits too many do not count, as in nginx.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &URL_SAFE,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// The directives of a place.
+pub(super) enum SecureLink {
+    /// `secure_link_secret`.
+    InPath(Box<[u8]>),
+    /// `secure_link`, `secure_link_md5`.
+    Said { link: Template, digested: Template },
+}
+
+/// What they follow from is anything that the directives name: requests that ask for them take no short way.
+const READS: &[Reads] = &[Reads::Moment, Reads::Connection];
+
+pub(super) const VARIABLES: &[Row] = &[
+    Row::new("secure_link", "secure_link", READS, Run(secure_link)),
+    Row::new("secure_link", "secure_link_expires", READS, Run(expires)),
+];
+
+/// `1`, or `0` for a link that has expired; with `secure_link_secret` the link behind its digest. Nothing for a link that is wrong.
+fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
+    match request.place().features.get() {
+        None => Ok(false),
+        Some(SecureLink::InPath(secret)) => {
+            let link = in_path(&request.route.uri, secret);
+            out.extend_from_slice(link.unwrap_or_default());
+            Ok(link.is_some())
+        }
+        Some(SecureLink::Said { link, digested }) => {
+            let (mut said, mut text) = (Vec::new(), Vec::new());
+            link.eval(request, frame, &mut said)?;
+            digested.eval(request, frame, &mut text)?;
+            let Some((_, expires)) = parts(&said).filter(|(digest, _)| proves(digest, &text)) else {
+                return Ok(false);
+            };
+            let is_over = expires.is_some_and(|(expires_s, _)| expires_s < request.received.at_ms / 1000);
+            out.push(if is_over { b'0' } else { b'1' });
+            Ok(true)
+        }
+    }
+}
+
+/// When the link says that it expires.
+fn expires(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
+    let Some(SecureLink::Said { link, .. }) = request.place().features.get() else { return Ok(false) };
+    let mut said = Vec::new();
+    link.eval(request, frame, &mut said)?;
+    let Some((_, text)) = parts(&said).and_then(|(_, expires)| expires) else { return Ok(false) };
+    out.extend_from_slice(text);
+    Ok(true)
+}
+
+/// When a link expires, seconds since 1970, and as it was written.
+type Expires<'a> = (u64, &'a [u8]);
+
+/// The digest, and what stands behind the comma; none where that is no time.
+fn parts(said: &[u8]) -> Option<(&[u8], Option<Expires<'_>>)> {
+    let Some(comma) = said.iter().position(|byte| *byte == b',') else { return Some((said, None)) };
+    let text = &said[comma + 1..];
+    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let expires_s = std::str::from_utf8(text).ok()?.parse().ok().filter(|expires_s| *expires_s > 0)?;
+    Some((&said[..comma], Some((expires_s, text))))
+}
+
+fn proves(written: &[u8], text: &[u8]) -> bool {
+    if written.len() > WRITTEN {
+        return false;
+    }
+    let bare = written.split(|byte| *byte == b'=').next().unwrap_or_default();
+    let digest = BASE64.decode(bare).unwrap_or_default();
+    bool::from(digest.ct_eq(&Md5::digest(text)[..]))
+}
+
+/// The link of `/prefix/DIGEST/link` whose digest, in hexadecimal, is that of the link and the secret.
+fn in_path<'a>(uri: &'a [u8], secret: &[u8]) -> Option<&'a [u8]> {
+    let mut parts = uri.get(1..)?.splitn(3, |byte| *byte == b'/');
+    let (_, written, link) = (parts.next()?, parts.next()?, parts.next()?);
+    if written.len() != 32 || link.is_empty() {
+        return None;
+    }
+    let mut digest = Md5::new();
+    digest.update(link);
+    digest.update(secret);
+    let expected: [u8; 16] = digest.finalize().into();
+    let written =
+        std::str::from_utf8(written).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+    let written = u128::from_str_radix(written, 16).ok()?.to_be_bytes();
+    bool::from(expected.ct_eq(&written)).then_some(link)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use myriad_serve::testing::variables::{Case, lacks};
+
+    #[test]
+    fn nothing_is_said_where_no_link_is_asked_for() {
+        lacks(&mut Case::default().begin(), &["secure_link", "secure_link_expires"]);
+    }
+
+    #[test]
+    fn digest_proves_its_text_and_no_other() {
+        // echo -n secret | openssl md5 -binary | base64
+        for written in ["Xr4ilOzQ4PCOq3aQ0qbuaQ==", "Xr4ilOzQ4PCOq3aQ0qbuaQ", "Xr4ilOzQ4PCOq3aQ0qbuaQ="] {
+            assert!(
+                proves(written.as_bytes(), b"secret") && !proves(written.as_bytes(), b"secret2"),
+                "{written}"
+            );
+        }
+        for wrong in
+            ["", "=", "Xr4ilOzQ4PCOq3aQ0qbua", "Xr4ilOzQ4PCOq3aQ0qbuaQQQQQQQ", "Xr4ilOzQ4PCOq3aQ0qb+aQ"]
+        {
+            assert!(!proves(wrong.as_bytes(), b"secret"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn time_behind_the_comma_is_a_number_above_nothing() {
+        assert_eq!(parts(b"a"), Some((&b"a"[..], None)));
+        assert_eq!(parts(b"a,17"), Some((&b"a"[..], Some((17, &b"17"[..])))));
+        for wrong in [&b"a,"[..], b"a,0", b"a,-1", b"a,+1", b"a,1x", b"a,1,2", b"a,99999999999999999999999"] {
+            assert_eq!(parts(wrong), None, "{}", wrong.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn link_of_a_path_is_what_stands_behind_its_digest() {
+        let digest = format!("{:032x}", u128::from_be_bytes(Md5::digest(b"test.htmlsecret").into()));
+        let uri = |digest: &str, link: &str| format!("/p/{digest}/{link}").into_bytes();
+        assert_eq!(in_path(&uri(&digest, "test.html"), b"secret"), Some(&b"test.html"[..]));
+        assert_eq!(in_path(&uri(&digest.to_uppercase(), "test.html"), b"secret"), Some(&b"test.html"[..]));
+        for wrong in [
+            uri(&digest, "test"),
+            uri(&digest, ""),
+            uri("x", "test.html"),
+            b"/p".to_vec(),
+            b"".to_vec(),
+            b"/".to_vec(),
+        ] {
+            assert_eq!(in_path(&wrong, b"secret"), None, "{}", wrong.escape_ascii());
+        }
+    }
+}
