@@ -9,6 +9,7 @@
 //! | `dav` | files that clients write, copy, move and delete |
 //! | `echo` | texts, waits and subrequests of the configuration |
 //! | `empty_gif` | a picture of one pixel |
+//! | `random_index` | a file of a folder, another one each time |
 //! | `stub_status` | the server's counters |
 
 pub mod autoindex;
@@ -18,4 +19,5 @@ pub mod empty_gif;
 pub mod fancyindex;
 pub mod files;
 mod folder;
+pub mod random_index;
 pub mod stub_status;

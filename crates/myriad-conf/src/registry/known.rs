@@ -57,7 +57,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
         "image_filter image_filter_jpeg_quality image_filter_webp_quality image_filter_sharpen \
          image_filter_transparency image_filter_interlace image_filter_buffer",
     ),
-    ("random_index", NO_MODULE, "random_index"),
     ("ssl", NO_ECH, "ssl_ech_file"),
     ("ssl", NO_OCSP, "ssl_ocsp ssl_ocsp_responder ssl_ocsp_cache"),
     (

@@ -13,6 +13,7 @@ use myriad_script::Frame;
 use myriad_upstream::with_descriptor;
 
 use crate::files::precompressed;
+use crate::random_index;
 use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::paths::{believes_no_absence, look, look_for_certain, of_uri};
 use myriad_exchange::exchange::shortcut;
@@ -184,8 +185,23 @@ async fn read_once(found: &Found, path: &std::path::Path) -> std::io::Result<()>
     loaded.unwrap_or_else(|_| Err(std::io::Error::other("reading was abandoned")))
 }
 
-/// A directory: the first of `index` that is there.
+/// A directory: a file that is drawn (`random_index`), or the first of `index` that is there.
 fn index(exchange: &mut Exchange) -> Step {
+    if random_index::is_on(&exchange.request) && exchange.request.received.sink.is_none() {
+        let mut folder = Vec::new();
+        let Exchange { request, frame } = exchange;
+        if of_uri(request, &request.route.uri, frame, &mut folder).is_err() {
+            return Step::Error(500);
+        }
+        return Step::wait(async move |exchange| {
+            let drawn = random_index::draw(exchange, as_path(&folder).to_owned()).await;
+            drawn.unwrap_or_else(|| first_index(exchange))
+        });
+    }
+    first_index(exchange)
+}
+
+fn first_index(exchange: &mut Exchange) -> Step {
     if let Some(step) = find_index(exchange, look) {
         return step;
     }

@@ -8,7 +8,7 @@ use myriad_conf::{Diagnostic, Model};
 
 use super::{https_only, real_ip, referers, resolver, set_misc, ssl};
 use myriad_cache::{device_class, shared_fetch};
-use myriad_content::{autoindex, dav, echo, empty_gif, fancyindex, files, stub_status};
+use myriad_content::{autoindex, dav, echo, empty_gif, fancyindex, files, random_index, stub_status};
 use myriad_control::{api, purge, traffic_status};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::{self, DocumentedVariable};
@@ -35,6 +35,7 @@ static FEATURES: &[Feature] = &[
     dav::EXT,
     echo::FEATURE,
     empty_gif::FEATURE,
+    random_index::FEATURE,
     stub_status::FEATURE,
     myriad_cache::FEATURE,
     purge::FEATURE,

@@ -1,0 +1,62 @@
+//! `random_index`: a file of the folder, another one each time (nginx's random_index module).
+
+use std::path::PathBuf;
+
+use myriad_conf::registry::{Contexts, Directive, FLAG};
+use myriad_conf::settings::Settings;
+use myriad_conf::{feature_settings, set};
+use myriad_exchange::answers::redirect;
+use myriad_exchange::exchange::{Exchange, Request, Step};
+use myriad_exchange::feature::Feature;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+
+use crate::folder::{ItemKind, Selection, read};
+
+/// The feature, for the list of them.
+pub const FEATURE: Feature = Feature::new("random_index", ROWS).compiled_by(compile);
+
+static ROWS: &[Directive] = &[Directive::new(
+    "random_index",
+    Contexts::LOCATION,
+    FLAG,
+    set!(Feature<RandomIndex>.flag => on),
+    "Whether a folder is answered by one of its files, which is drawn anew each time.",
+)
+.default("off")];
+
+/// `random_index` of a level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct RandomIndex {
+    on: bool,
+}
+
+feature_settings!(RandomIndex);
+
+fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    let rules = *settings.feature::<RandomIndex>();
+    if rules.on {
+        features.keep(rules);
+    }
+}
+
+/// Whether a folder of this place is answered so.
+pub(crate) fn is_on(request: &Request) -> bool {
+    request.place().features.get::<RandomIndex>().is_some()
+}
+
+/// Leads to one of the files of a folder; none where it has none. Hidden files, and folders, are never drawn.
+pub(crate) async fn draw(exchange: &mut Exchange, folder: PathBuf) -> Option<Step> {
+    let items = match read(&exchange.request, folder, Selection { hidden: false, links: true }).await {
+        Ok(items) => items,
+        Err(step) => return Some(step),
+    };
+    let files: Vec<_> = items.iter().filter(|item| item.kind == ItemKind::File).collect();
+    let file = fastrand::choice(&files)?;
+    let request = &mut exchange.request;
+    // The next one who asks may get another.
+    request.shortcut.strayed.set(true);
+    let target = [request.route.uri.as_slice(), &file.name].concat();
+    let args = std::mem::take(&mut request.route.args);
+    redirect::local_redirect_to(request, &target, &args);
+    Some(Step::Redirect)
+}
