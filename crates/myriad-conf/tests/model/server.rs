@@ -81,7 +81,7 @@ fn server_names_have_five_kinds() {
     );
     assert!(matches!(&server.names[4], ServerName::Regex(text) if text.bytes() == br"^w(?<n>\d+)\.d$"));
     assert_eq!(server.names[5..], [ServerName::Hostname, ServerName::Exact(String::new())]);
-    assert_eq!(server.primary_name.bytes(), b"Example.com");
+    assert_eq!(server.primary_name.bytes(), b"example.com");
 }
 
 #[test]

@@ -26,7 +26,9 @@ pub(super) const ROWS: &[Row] = &[
 fn realpath_root(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
     let mut root = frame.take_buffer();
     paths::root(request, frame, &mut root)?;
-    let real = std::fs::canonicalize(myriad_files::as_path(&root));
+    // `root /` is empty: its slash is that of the URI.
+    let path: &[u8] = if root.is_empty() { b"/" } else { &root };
+    let real = std::fs::canonicalize(myriad_files::as_path(path));
     frame.give_buffer(root);
     let Ok(path) = real else { return Ok(false) };
     out.extend_from_slice(path.as_os_str().as_encoded_bytes());
