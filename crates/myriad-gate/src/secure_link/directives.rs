@@ -4,7 +4,7 @@ use myriad_conf::registry::{Contexts, Directive, ONE, Set};
 
 use super::settings::LinkSettings;
 
-/// The older form and the newer one exclude each other: the last that is written counts.
+/// The older form and the newer one exclude each other, and a level's own form takes the place of the one around it.
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "secure_link",
@@ -16,7 +16,8 @@ pub(super) static ROWS: &[Directive] = &[
             Ok(())
         }),
         "What a link says of itself: an MD5 digest in base64url, and behind a comma when it expires, seconds since 1970.",
-    ),
+    )
+    .group("secure_link and secure_link_secret"),
     Directive::new(
         "secure_link_md5",
         Contexts::HSL,
@@ -30,13 +31,14 @@ pub(super) static ROWS: &[Directive] = &[
     ),
     Directive::new(
         "secure_link_secret",
-        Contexts::LOCATION,
+        Contexts::HSL,
         ONE,
         Set::Settings(|settings, args| {
             let said = settings.feature_mut::<LinkSettings>();
             (said.link, said.digested, said.secret) = (None, None, Some(args.text(0)?));
             Ok(())
         }),
-        "The secret of links `/prefix/DIGEST/link`, of which the digest is that of link and secret.",
-    ),
+        "The secret of links `/prefix/DIGEST/link`, of which the digest is that of the link as it is sent, arguments and all, and the secret.",
+    )
+    .group("secure_link and secure_link_secret"),
 ];

@@ -43,7 +43,8 @@ fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Resul
     match request.place().features.get() {
         None => Ok(false),
         Some(SecureLink::InPath(secret)) => {
-            let link = in_path(&request.route.uri, secret);
+            // As it was sent, arguments and escapes: nobody adds any to a link that was signed without.
+            let link = request.sent_uri().and_then(|uri| in_path(uri, secret));
             out.extend_from_slice(link.unwrap_or_default());
             Ok(link.is_some())
         }
