@@ -7,23 +7,23 @@ use myriad_log::{Level, OnceASecond};
 use myriad_script::Template;
 
 use super::page;
-use super::pass::{Bearer, COOKIE, Rules, Signer};
+use super::pass::{Bearer, COOKIE, Passes, Rules};
 use crate::network::network;
 
 /// `origin_challenge` of a place.
 pub(super) struct Challenge {
     when: Template,
-    rules: Rules,
+    passes: Passes,
     told: OnceASecond,
 }
 
 impl Challenge {
     pub(super) fn new(when: Template, rules: Rules) -> Self {
-        Self { when, rules, told: OnceASecond::default() }
+        Self { when, passes: Passes::new(rules), told: OnceASecond::default() }
     }
 
-    pub(super) fn rules(&self) -> &Rules {
-        &self.rules
+    pub(super) fn passes(&self) -> &Passes {
+        &self.passes
     }
 }
 
@@ -38,28 +38,25 @@ pub fn judge(exchange: &mut Exchange, now: u64) -> Option<Step> {
     let mut text = Vec::new();
     // Where it cannot be said whom it means, everybody is: an error must open no door.
     let is_meant = challenge.when.eval(request, frame, &mut text).is_err() || !matches!(&*text, b"" | b"0");
-    if !is_meant || holder(request, &challenge.rules, now).is_some() {
+    if !is_meant || holder(request, &challenge.passes, now).is_some() {
         return None;
     }
     if challenge.told.admits(now) {
         request
             .log(Level::Warn, format_args!("the visitor has to answer a challenge first (origin_challenge)"));
     }
-    Some(stand_before(request, &challenge.rules, now))
+    Some(stand_before(request, &challenge.passes, now))
 }
 
 /// What tells the pass of a request from others; none where it has none that holds.
-pub(crate) fn holder(request: &Request, rules: &Rules, now: u64) -> Option<u128> {
+pub(crate) fn holder(request: &Request, passes: &Passes, now: u64) -> Option<u128> {
     let mut cookies = request.received.head.fields().get_all(b"Cookie");
-    let signer = Signer::new(rules);
-    cookies
-        .find_map(|line| signer.prove(cookie(line, COOKIE.as_bytes())?, &bearer(request), rules, now / 1000))
+    cookies.find_map(|line| passes.prove(cookie(line, COOKIE.as_bytes())?, &bearer(request), now / 1000))
 }
 
 /// The page with a challenge.
-pub(crate) fn stand_before(request: &Request, rules: &Rules, now: u64) -> Step {
-    let challenge = Signer::new(rules).open(&bearer(request), rules, now / 1000);
-    page::answer(&challenge, rules)
+pub(crate) fn stand_before(request: &Request, passes: &Passes, now: u64) -> Step {
+    page::answer(&passes.open(&bearer(request), now / 1000), passes.valid_s())
 }
 
 fn bearer(request: &Request) -> Bearer<'_> {

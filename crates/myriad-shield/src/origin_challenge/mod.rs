@@ -30,7 +30,7 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 pub use judge::judge;
 pub(crate) use judge::{holder, stand_before};
-pub(crate) use pass::Rules;
+pub(crate) use pass::Passes;
 use settings::ChallengeSettings;
 pub(crate) use settings::rules;
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use myriad_exchange::exchange::{Answer, Step};
 use myriad_net::ResponseBody;
 
-use super::pass::{COOKIE, Rules};
+use super::pass::COOKIE;
 
 const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
@@ -25,16 +25,19 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// 503, for a moment: a search engine comes again and forgets nothing, and no cache keeps it.
-pub(super) fn answer(challenge: &str, rules: &Rules) -> Step {
-    let valid_s = rules.valid_s.to_string();
-    // The script and the style last: nothing is filled in there.
-    let page = PAGE
-        .replace("{cookie}", COOKIE)
-        .replace("{challenge}", challenge)
-        .replace("{valid}", &valid_s)
-        .replace("{style}", STYLE)
-        .replace("{script}", SCRIPT);
+/// The page around the challenge and the time: script and style, which hold braces of their own, are filled in behind them.
+static PARTS: LazyLock<[String; 3]> = LazyLock::new(|| {
+    let (before, rest) = PAGE.split_once("{challenge}").unwrap_or((PAGE, ""));
+    let (between, behind) = rest.split_once("{valid}").unwrap_or((rest, ""));
+    [before, between, behind]
+        .map(|part| part.replace("{cookie}", COOKIE).replace("{style}", STYLE).replace("{script}", SCRIPT))
+});
+
+/// 503, for a moment: a search engine comes again and forgets nothing, and no cache keeps it. `valid_s` is for how long the cookie is
+/// kept, seconds.
+pub(super) fn answer(challenge: &str, valid_s: u64) -> Step {
+    let [before, between, behind] = &*PARTS;
+    let page = [before, challenge, between, &valid_s.to_string(), behind].concat();
     let mut answer = Answer::new(503, ResponseBody::Full(Bytes::from(page)));
     answer.media_type = Some(b"text/html; charset=utf-8"[..].into());
     answer.field(b"Cache-Control", b"no-store");

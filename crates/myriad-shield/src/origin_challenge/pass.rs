@@ -48,14 +48,15 @@ pub(super) struct Bearer<'a> {
     pub agent: &'a [u8],
 }
 
-/// Signs passes, and proves them.
-pub(crate) struct Signer {
+/// Signs passes, and proves them, by the rules of a place.
+pub(crate) struct Passes {
+    rules: Rules,
     key: hmac::Key,
 }
 
-impl Signer {
-    /// A signer with the secret of the rules, or with that of this process.
-    pub(super) fn new(rules: &Rules) -> Self {
+impl Passes {
+    /// Passes with the secret of the rules, or with that of this process.
+    pub(crate) fn new(rules: Rules) -> Self {
         /// Made anew by each start: passes of before are asked for again.
         static OWN: LazyLock<[u8; 32]> = LazyLock::new(|| {
             let mut secret = [0; 32];
@@ -64,24 +65,26 @@ impl Signer {
             secret
         });
         let secret = rules.secret.as_deref().unwrap_or(&*OWN);
-        Self { key: hmac::Key::new(hmac::HMAC_SHA256, secret) }
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
+        Self { rules, key }
+    }
+
+    /// For how long a pass holds, seconds.
+    pub(super) fn valid_s(&self) -> u64 {
+        self.rules.valid_s
     }
 
     /// What a browser is given to work on: all of a pass but the number.
-    pub(super) fn open(&self, bearer: &Bearer<'_>, rules: &Rules, now_s: u64) -> String {
-        let expires_s = now_s + rules.valid_s;
-        let signature = self.signature(bearer, expires_s, rules.bits);
-        format!("1.{expires_s}.{}.{signature}", rules.bits)
+    pub(super) fn open(&self, bearer: &Bearer<'_>, now_s: u64) -> String {
+        let Rules { bits, valid_s, .. } = self.rules;
+        let expires_s = now_s + valid_s;
+        let signature = self.signature(bearer, expires_s, bits);
+        format!("1.{expires_s}.{bits}.{signature}")
     }
 
     /// Whether a cookie holds a pass for this bearer that is worth what the rules want; what tells it from others.
-    pub(super) fn prove(
-        &self,
-        cookie: &[u8],
-        bearer: &Bearer<'_>,
-        rules: &Rules,
-        now_s: u64,
-    ) -> Option<u128> {
+    pub(super) fn prove(&self, cookie: &[u8], bearer: &Bearer<'_>, now_s: u64) -> Option<u128> {
+        let rules = &self.rules;
         let mut parts = std::str::from_utf8(cookie).ok()?.split('.');
         let mut next = || parts.next();
         let (version, expires, bits, signature, number) = (next()?, next()?, next()?, next()?, next()?);
@@ -148,16 +151,15 @@ mod tests {
     #[test]
     fn pass_holds_for_its_bearer_and_its_time() {
         let rules = Rules { bits: 8, valid_s: 60, secret: None };
-        let signer = Signer::new(&rules);
+        let passes = Passes::new(rules.clone());
         let mine = bearer("192.0.2.0", "a.test", "Firefox");
-        let pass = solve(&signer.open(&mine, &rules, NOW));
-        let proves = |bearer: &Bearer<'_>, rules: &Rules, now| {
-            signer.prove(pass.as_bytes(), bearer, rules, now).is_some()
-        };
-        assert!(proves(&mine, &rules, NOW) && proves(&mine, &rules, NOW + 59));
-        assert!(!proves(&mine, &rules, NOW + 60), "it has expired");
-        assert!(!proves(&mine, &rules, NOW - 1), "it holds for longer than passes do");
-        assert!(!proves(&mine, &Rules { bits: 9, ..rules.clone() }, NOW), "it is worth less");
+        let pass = solve(&passes.open(&mine, NOW));
+        let proves = |bearer: &Bearer<'_>, now| passes.prove(pass.as_bytes(), bearer, now).is_some();
+        assert!(proves(&mine, NOW) && proves(&mine, NOW + 59));
+        assert!(!proves(&mine, NOW + 60), "it has expired");
+        assert!(!proves(&mine, NOW - 1), "it holds for longer than passes do");
+        let dearer = Passes::new(Rules { bits: 9, ..rules });
+        assert!(dearer.prove(pass.as_bytes(), &mine, NOW).is_none(), "it is worth less");
         for other in [
             bearer("192.0.3.0", "a.test", "Firefox"),
             bearer("192.0.2.0", "b.test", "Firefox"),
@@ -165,25 +167,23 @@ mod tests {
             bearer("192.0.2.0", "a.testF", "irefox"),
             bearer("unix", "a.test", "Firefox"),
         ] {
-            assert!(!proves(&other, &rules, NOW), "{other:?}");
+            assert!(!proves(&other, NOW), "{other:?}");
         }
     }
 
     #[test]
     fn what_was_not_signed_or_not_worked_for_is_none() {
         let rules = Rules { bits: 12, valid_s: 60, secret: Some(b"a secret of servers"[..].into()) };
-        let signer = Signer::new(&rules);
+        let passes = Passes::new(rules.clone());
         let mine = bearer("192.0.2.0", "a.test", "Firefox");
-        let open = signer.open(&mine, &rules, NOW);
-        let proves = |cookie: &str| signer.prove(cookie.as_bytes(), &mine, &rules, NOW).is_some();
+        let open = passes.open(&mine, NOW);
+        let proves = |cookie: &str| passes.prove(cookie.as_bytes(), &mine, NOW).is_some();
         let pass = solve(&open);
         assert!(proves(&pass));
-        assert!(
-            Signer::new(&rules).prove(pass.as_bytes(), &mine, &rules, NOW).is_some(),
-            "the secret is shared"
-        );
-        let own = Signer::new(&Rules { secret: None, ..rules.clone() });
-        assert!(own.prove(pass.as_bytes(), &mine, &rules, NOW).is_none(), "another secret");
+        let shared = Passes::new(rules.clone());
+        assert!(shared.prove(pass.as_bytes(), &mine, NOW).is_some(), "the secret is shared");
+        let own = Passes::new(Rules { secret: None, ..rules });
+        assert!(own.prove(pass.as_bytes(), &mine, NOW).is_none(), "another secret");
         let wrong = (0..).map(|number| format!("{open}.{number}")).filter(|text| *text != pass).take(50);
         assert!(wrong.filter(|text| proves(text)).count() <= 1, "numbers that were not worked for");
         let number = pass.rsplit('.').next().unwrap();

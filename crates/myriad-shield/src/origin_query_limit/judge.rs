@@ -12,7 +12,7 @@ use myriad_script::Template;
 use super::settings::{Action, Per, QueryRules};
 use super::table::TABLE;
 use crate::network::network;
-use crate::origin_challenge::{self, Rules as ChallengeRules};
+use crate::origin_challenge::{self, Passes};
 
 /// Most bytes of argument names that a line of the log shows.
 const SHOWN: usize = 200;
@@ -20,16 +20,16 @@ const SHOWN: usize = 200;
 /// `origin_query_limit` of a place.
 pub(super) struct QueryLimit {
     rules: QueryRules,
-    /// How visitors prove that a browser works for them, with `action=challenge`.
-    challenge: ChallengeRules,
+    /// How visitors prove that a browser works for them; there with `action=challenge`.
+    passes: Option<Passes>,
     /// `unless=`.
     unless: Option<Template>,
     told: OnceASecond,
 }
 
 impl QueryLimit {
-    pub(super) fn new(rules: QueryRules, challenge: ChallengeRules, unless: Option<Template>) -> Self {
-        Self { rules, challenge, unless, told: OnceASecond::default() }
+    pub(super) fn new(rules: QueryRules, passes: Option<Passes>, unless: Option<Template>) -> Self {
+        Self { rules, passes, unless, told: OnceASecond::default() }
     }
 }
 
@@ -47,7 +47,7 @@ pub enum Sought {
 /// Judges a request that no stored page answers. A step is the answer of one that must not go to the origin.
 pub fn judge(exchange: &mut Exchange, sought: Sought, now: u64) -> Option<Step> {
     let Exchange { request, frame } = exchange;
-    let QueryLimit { rules, challenge, unless, told } = request.place().features.get()?;
+    let QueryLimit { rules, passes, unless, told } = request.place().features.get()?;
     let sent = request.sent_uri()?;
     let at = sent.iter().position(|byte| *byte == b'?')?;
     let (path, query) = (&sent[..at], &sent[at + 1..]);
@@ -69,9 +69,7 @@ pub fn judge(exchange: &mut Exchange, sought: Sought, now: u64) -> Option<Step> 
     }
     let key = if sought == Sought::Page { &*request.cache.key } else { sent };
     // Who holds a pass counts alone: it does not open the origin to whatever else he asks for.
-    let pass = (rules.action == Action::Challenge)
-        .then(|| origin_challenge::holder(request, challenge, now))
-        .flatten();
+    let pass = passes.as_ref().and_then(|passes| origin_challenge::holder(request, passes, now));
     let counted_by = pass.map_or_else(|| CountedBy::of(request, rules.per, plain(path)), CountedBy::Pass);
     if TABLE.lets((&*request.server().name, key), counted_by, rate(rules), now) {
         return None;
@@ -82,8 +80,8 @@ pub fn judge(exchange: &mut Exchange, sought: Sought, now: u64) -> Option<Step> 
             format_args!("too many new queries of \"{path}\" (origin_query_limit), the last of {names}");
         request.log(Level::Warn, message);
     }
-    if rules.action == Action::Challenge && pass.is_none() {
-        return Some(origin_challenge::stand_before(request, challenge, now));
+    if let (Some(passes), None) = (passes, pass) {
+        return Some(origin_challenge::stand_before(request, passes, now));
     }
     let stripped = if rules.action == Action::Strip { stripped(path, query, &rules.keep) } else { None };
     let interval_ms = rules.interval_ms;

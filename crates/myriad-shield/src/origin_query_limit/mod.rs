@@ -12,10 +12,10 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-use crate::origin_challenge::rules as challenge_rules;
+use crate::origin_challenge::{self, Passes};
 use judge::QueryLimit;
 pub use judge::{Sought, judge};
-use settings::QuerySettings;
+use settings::{Action, QuerySettings};
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_by(compile);
@@ -23,6 +23,8 @@ pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_b
 fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     if let Some(rules) = &settings.feature::<QuerySettings>().0 {
         let unless = rules.unless.as_ref().map(|text| compiler.apart_template(text));
-        features.keep(QueryLimit::new(rules.clone(), challenge_rules(settings), unless));
+        let passes =
+            (rules.action == Action::Challenge).then(|| Passes::new(origin_challenge::rules(settings)));
+        features.keep(QueryLimit::new(rules.clone(), passes, unless));
     }
 }
