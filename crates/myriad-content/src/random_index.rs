@@ -6,7 +6,7 @@ use myriad_conf::registry::{Contexts, Directive, FLAG};
 use myriad_conf::settings::Settings;
 use myriad_conf::{feature_settings, set};
 use myriad_exchange::answers::redirect;
-use myriad_exchange::exchange::{Exchange, Request, Step};
+use myriad_exchange::exchange::{Exchange, Pending, Request, Step, Waiting};
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
@@ -44,8 +44,31 @@ pub(crate) fn is_on(request: &Request) -> bool {
     request.place().features.get::<RandomIndex>().is_some()
 }
 
+/// A folder of which a file is to be drawn.
+pub(crate) struct Draw {
+    pub(crate) folder: PathBuf,
+    /// What a folder without files is answered with.
+    pub(crate) otherwise: fn(&mut Exchange) -> Step,
+}
+
+impl Pending for Draw {
+    fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_> {
+        Box::pin(async move {
+            let drawn = draw(exchange, self.folder).await;
+            drawn.unwrap_or_else(|| (self.otherwise)(exchange))
+        })
+    }
+
+    fn explain(&self, exchange: &mut Exchange) {
+        if let Some(sink) = &exchange.request.received.sink {
+            let folder = self.folder.display();
+            sink.note("content", format!("a file of the folder {folder}"), "random_index".to_owned(), None);
+        }
+    }
+}
+
 /// Leads to one of the files of a folder; none where it has none. Hidden files, and folders, are never drawn.
-pub(crate) async fn draw(exchange: &mut Exchange, folder: PathBuf) -> Option<Step> {
+async fn draw(exchange: &mut Exchange, folder: PathBuf) -> Option<Step> {
     let items = match read(&exchange.request, folder, Selection { hidden: false, links: true }).await {
         Ok(items) => items,
         Err(step) => return Some(step),

@@ -5,6 +5,7 @@
 //!     '------fails in a row-----------------------------------^  '--passes in a row--> healthy
 //! ```
 
+use myriad_conf::settings::HealthCheck;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -27,6 +28,22 @@ pub struct CheckRules {
     pub persistent: bool,
     /// The port that is asked, where it is another than that of requests.
     pub port: Option<u16>,
+}
+
+impl CheckRules {
+    /// The rules of a `health_check`, under a name that tells it apart.
+    pub fn of(check: &HealthCheck, name: String) -> Self {
+        Self {
+            name,
+            interval_ms: check.interval,
+            jitter_ms: check.jitter,
+            fails: check.fails,
+            passes: check.passes,
+            mandatory: check.mandatory,
+            persistent: check.persistent,
+            port: check.port,
+        }
+    }
 }
 
 /// What a check says of a peer; the worst one counts.

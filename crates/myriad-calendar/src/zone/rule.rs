@@ -231,13 +231,13 @@ mod tests {
     #[test]
     fn the_leap_day_is_counted_by_numbers_and_not_by_julian_days() {
         // From 2024-02-29 02:00 to 2024-03-01 01:00; in 2026 day 59 is the first of March.
-        assert_changes("XXX0YYY,59,60", 1_709_172_000, 0, 3600);
-        assert_changes("XXX0YYY,59,60", 1_709_254_800, 3600, 0);
-        assert_changes("XXX0YYY,59,60", 1_772_330_400, 0, 3600);
+        assert_changes("STD0DST,59,60", 1_709_172_000, 0, 3600);
+        assert_changes("STD0DST,59,60", 1_709_254_800, 3600, 0);
+        assert_changes("STD0DST,59,60", 1_772_330_400, 0, 3600);
         // From February 28 02:00 on, in every year.
-        assert_changes("XXX0YYY,J59,J60", 1_709_085_600, 0, 3600);
-        assert_changes("XXX0YYY,J59,J60", 1_772_244_000, 0, 3600);
-        assert_changes("XXX0YYY,J59,J60", 1_772_326_800, 3600, 0);
+        assert_changes("STD0DST,J59,J60", 1_709_085_600, 0, 3600);
+        assert_changes("STD0DST,J59,J60", 1_772_244_000, 0, 3600);
+        assert_changes("STD0DST,J59,J60", 1_772_326_800, 3600, 0);
     }
 
     #[test]

@@ -187,16 +187,14 @@ async fn read_once(found: &Found, path: &std::path::Path) -> std::io::Result<()>
 
 /// A directory: a file that is drawn (`random_index`), or the first of `index` that is there.
 fn index(exchange: &mut Exchange) -> Step {
-    if random_index::is_on(&exchange.request) && exchange.request.received.sink.is_none() {
+    if random_index::is_on(&exchange.request) {
         let mut folder = Vec::new();
         let Exchange { request, frame } = exchange;
         if of_uri(request, &request.route.uri, frame, &mut folder).is_err() {
             return Step::Error(500);
         }
-        return Step::wait(async move |exchange| {
-            let drawn = random_index::draw(exchange, as_path(&folder).to_owned()).await;
-            drawn.unwrap_or_else(|| first_index(exchange))
-        });
+        let folder = as_path(&folder).to_owned();
+        return Step::Wait(Box::new(random_index::Draw { folder, otherwise: first_index }));
     }
     first_index(exchange)
 }

@@ -44,16 +44,7 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
         _ => None,
     });
     features.keep(HealthCheckPlace {
-        rules: CheckRules {
-            name: format!("{place} {}", check.words),
-            interval_ms: check.interval,
-            jitter_ms: check.jitter,
-            fails: check.fails,
-            passes: check.passes,
-            mandatory: check.mandatory,
-            persistent: check.persistent,
-            port: check.port,
-        },
+        rules: CheckRules::of(check, format!("{place} {}", check.words)),
         uri: uri[..at].into(),
         args: uri.get(at + 1..).unwrap_or_default().into(),
         host,

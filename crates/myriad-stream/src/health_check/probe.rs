@@ -51,16 +51,7 @@ fn checked<'a>(server: &'a Server, group: &Arc<StreamGroup>) -> Option<&'a Strea
 }
 
 fn rules(index: usize, StreamCheck { check, .. }: &StreamCheck) -> CheckRules {
-    CheckRules {
-        name: format!("{}#{index}", check.words),
-        interval_ms: check.interval,
-        jitter_ms: check.jitter,
-        fails: check.fails,
-        passes: check.passes,
-        mandatory: check.mandatory,
-        persistent: check.persistent,
-        port: check.port,
-    }
+    CheckRules::of(check, format!("{}#{index}", check.words))
 }
 
 /// The check of a server, as one worker runs it.
