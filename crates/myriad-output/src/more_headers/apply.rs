@@ -12,7 +12,7 @@ use myriad_exchange::exchange::{Answer, Exchange, HeadEdit, Request};
 impl HeadEdit for MoreHeaders {
     fn settle_type(&self, exchange: &mut Exchange, answer: &mut Answer) {
         for (when, media_type) in &self.types {
-            if !when.covers(answer.status, answer.bare_media_type()) {
+            if !when.covers(answer.status, answer) {
                 continue;
             }
             let Exchange { request, frame } = &mut *exchange;
@@ -34,11 +34,11 @@ impl HeadEdit for MoreHeaders {
         (answer, status): (&Answer, u16),
         head: &mut Head,
     ) {
-        for run in self.runs.iter().filter(|run| run.when.covers(status, answer.bare_media_type())) {
+        for run in self.runs.iter().filter(|run| run.when.covers(status, answer)) {
             // What is read of the fields is read before they go.
             let values = values(request, frame, run, head);
             if !run.out.is_empty() {
-                head.retain(|name| !run.out.cover(name));
+                head.retain(|line| !run.out.cover(line));
             }
             let mut values = values.into_iter();
             for line in &run.lines {
@@ -46,7 +46,10 @@ impl HeadEdit for MoreHeaders {
                     Line::Fixed(lines) => head.lines(lines),
                     Line::Made(name, _) => {
                         if let Some(value) = values.next().flatten().filter(|value| !value.is_empty()) {
-                            head.field(name, &value);
+                            let text = head.text();
+                            text.extend_from_slice(name);
+                            text.extend_from_slice(&value);
+                            text.extend_from_slice(b"\r\n");
                         }
                     }
                 }

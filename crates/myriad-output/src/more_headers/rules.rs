@@ -4,7 +4,7 @@ use myriad_conf::settings::Settings;
 use myriad_script::Template;
 
 use super::settings::{Change, Edit, FieldChange, MoreHeadersSettings};
-use myriad_exchange::exchange::HeadEdit;
+use myriad_exchange::exchange::{Answer, HeadEdit};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_http::media_types::TypeSet;
 
@@ -30,10 +30,10 @@ impl When {
         self.statuses.is_empty() && self.types.is_none()
     }
 
-    /// Whether it is for an answer of this status and media type, which is without parameters.
-    pub(super) fn covers(&self, status: u16, media_type: &[u8]) -> bool {
+    /// Whether it is for an answer that is sent with this status.
+    pub(super) fn covers(&self, status: u16, answer: &Answer) -> bool {
         (self.statuses.is_empty() || self.statuses.contains(&status))
-            && self.types.as_ref().is_none_or(|types| types.cover(media_type))
+            && self.types.as_ref().is_none_or(|types| types.cover(answer.bare_media_type()))
     }
 }
 
@@ -44,8 +44,10 @@ pub(super) struct Names {
     whole: Vec<Vec<u8>>,
     /// Lower case; any end may follow (`X-Hidden-*`).
     beginnings: Vec<Vec<u8>>,
-    /// A bit for the length of each of `whole`, the highest for all from 63 on: most lines are told apart by it alone.
+    /// A bit for each length of `whole`: a colon at such a place of a line tells whether a name is compared at all.
     lengths: u64,
+    /// Whether a name of `whole` is too long for a bit.
+    has_long: bool,
 }
 
 impl Names {
@@ -54,7 +56,10 @@ impl Names {
         if let Some(beginning) = name.strip_suffix(b"*") {
             self.beginnings.push(beginning.to_vec());
         } else if !self.whole.contains(&name) {
-            self.lengths |= length_bit(name.len());
+            match name.len() {
+                length @ ..64 => self.lengths |= 1 << length,
+                _ => self.has_long = true,
+            }
             self.whole.push(name);
         }
     }
@@ -63,27 +68,34 @@ impl Names {
         self.whole.is_empty() && self.beginnings.is_empty()
     }
 
-    /// Whether a field of that name is taken out.
-    pub(super) fn cover(&self, name: &[u8]) -> bool {
-        let whole = self.lengths & length_bit(name.len()) != 0
-            && self.whole.iter().any(|known| known.eq_ignore_ascii_case(name));
-        whole || self.beginnings.iter().any(|known| begins(name, known))
+    /// Whether a line, `name: value`, is taken out. Names hold no colon.
+    pub(super) fn cover(&self, line: &[u8]) -> bool {
+        let mut lengths = self.lengths;
+        while lengths != 0 {
+            let length = lengths.trailing_zeros() as usize;
+            lengths &= lengths - 1;
+            if line.get(length) == Some(&b':') && self.holds(&line[..length]) {
+                return true;
+            }
+        }
+        self.has_long && line.split(|byte| *byte == b':').next().is_some_and(|name| self.holds(name))
+            || self.beginnings.iter().any(|known| begins(line, known))
+    }
+
+    fn holds(&self, name: &[u8]) -> bool {
+        self.whole.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 }
 
-fn length_bit(length: usize) -> u64 {
-    1 << length.min(63)
-}
-
-fn begins(name: &[u8], beginning: &[u8]) -> bool {
-    name.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+fn begins(line: &[u8], beginning: &[u8]) -> bool {
+    line.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
 }
 
 /// What is added to the head.
 pub(super) enum Line {
     /// Whole lines that are the same for every answer.
     Fixed(Vec<u8>),
-    /// A line whose value is made for each answer; an empty one is left out.
+    /// `name: `, and the value, which is made for each answer; a line whose value is empty is left out.
     Made(Vec<u8>, Template),
 }
 
@@ -111,14 +123,14 @@ impl Run {
             self.out.add(name);
             let mut own = Names::default();
             own.add(name);
-            self.lines.retain(|line| !own.cover(line.name()));
+            self.lines.retain(|line| !own.cover(line.text()));
         }
         let Some(value) = value else { return };
         let template = compiler.answer_template(value);
         let line = match template.as_static() {
             Some([]) => return,
             Some(value) => Line::Fixed([name, &b": "[..], value, b"\r\n"].concat()),
-            None => Line::Made(name.clone(), template),
+            None => Line::Made([name, &b": "[..]].concat(), template),
         };
         self.lines.push(line);
     }
@@ -138,11 +150,10 @@ impl Run {
 }
 
 impl Line {
-    /// The name of a line that stands alone.
-    fn name(&self) -> &[u8] {
+    /// A line that stands alone, as far as it is known.
+    fn text(&self) -> &[u8] {
         match self {
-            Self::Fixed(line) => line.split(|byte| *byte == b':').next().unwrap_or_default(),
-            Self::Made(name, _) => name,
+            Self::Fixed(line) | Self::Made(line, _) => line,
         }
     }
 }

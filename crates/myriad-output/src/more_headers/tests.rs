@@ -79,3 +79,13 @@ fn line_breaks_of_a_variable_do_not_make_a_second_field() {
     let sent = trial.get("GET /", &[]);
     assert!(values(&sent, "X-Evil").is_empty(), "{}", sent.head);
 }
+
+#[test]
+fn long_name_is_taken_out_like_a_short_one() {
+    let (long, longer) = (format!("X-{}", "a".repeat(61)), format!("X-{}", "a".repeat(98)));
+    let set = |name: &str, value: u8| format!("more_set_headers '{name}: {value}';");
+    let directives = [set(&long, 1), set(&longer, 1), "more_set_headers -s 200 'X-A: 1';".to_owned()];
+    let again = format!("more_set_headers '{long}: 2' '{longer}: 2';");
+    let sent = sent(&format!("{}{again}", directives.concat()), "text/html");
+    assert_eq!((values(&sent, &long), values(&sent, &longer)), (vec!["2"], vec!["2"]));
+}
