@@ -4,12 +4,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::net::{TcpSocket, TcpStream, UnixStream};
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::address::Address;
 use crate::error::{ErrorKind, OriginError, Phase, describe};
 use crate::shortage::with_descriptor;
 use crate::stream::Stream;
+use crate::unix::UnixSocket;
 
 /// How long to wait before a full unix socket is tried again, at first and at most.
 const FULL_BACKLOG_WAIT: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
@@ -42,7 +43,7 @@ async fn open(address: &Address, bind: Option<SocketAddr>) -> io::Result<Stream>
         Address::Unix(path) => {
             let (mut wait, longest) = FULL_BACKLOG_WAIT;
             loop {
-                match UnixStream::connect(path).await {
+                match UnixSocket::connect(path) {
                     // The listener's backlog is full. TCP would queue; a unix socket says EAGAIN at once, which nginx
                     // makes a 502 of: waiting up to the connect time-out rides out the burst instead.
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(wait).await,

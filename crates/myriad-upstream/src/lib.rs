@@ -55,6 +55,7 @@ mod shortage;
 mod stream;
 mod timer;
 mod tls;
+mod unix;
 mod upload;
 
 pub use address::{Address, AddressError};

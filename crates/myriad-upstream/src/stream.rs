@@ -9,10 +9,11 @@ use std::task::{Context, Poll};
 use bytes::BytesMut;
 use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 use crate::connections::Place;
+use crate::unix::UnixSocket;
 
 /// A connection to a peer on the runtime of one worker.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub enum Stream {
     /// TCP, with `TCP_NODELAY`.
     Tcp(TcpStream),
     /// A unix stream socket.
-    Unix(UnixStream),
+    Unix(UnixSocket),
     /// TLS over one of them.
     Tls(Box<TlsStream<Stream>>),
 }
@@ -43,7 +44,7 @@ impl Stream {
     pub(crate) fn park(self) -> io::Result<ParkedStream> {
         match self {
             Self::Tcp(stream) => stream.into_std().map(ParkedStream::Tcp),
-            Self::Unix(stream) => stream.into_std().map(ParkedStream::Unix),
+            Self::Unix(stream) => stream.idle().map(ParkedStream::Unix),
             Self::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
@@ -69,7 +70,7 @@ impl ParkedStream {
     pub(crate) fn unpark(self) -> io::Result<Stream> {
         match self {
             Self::Tcp(stream) => TcpStream::from_std(stream).map(Stream::Tcp),
-            Self::Unix(stream) => UnixStream::from_std(stream).map(Stream::Unix),
+            Self::Unix(stream) => UnixSocket::woken(stream).map(Stream::Unix),
         }
     }
 }

