@@ -7,9 +7,10 @@ use myriad_log::Level;
 use myriad_policy::{CacheStatus, RequestFacts, bypass};
 use myriad_store::KeyRef;
 
-use crate::next::{Cached, Next};
+use crate::next::{Cached, Next, PassReason};
 use crate::{
-    claim, disk, early, explain, follow, gather, lead, look_up, other_codings, pass, refresh, serve, stale,
+    claim, disk, early, early_hints_stored, explain, follow, gather, lead, look_up, other_codings, pass,
+    refresh, serve, stale,
 };
 use myriad_exchange::exchange::{Exchange, Step};
 use myriad_exchange::runtime::{Caches, OriginPlace};
@@ -63,7 +64,10 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
             }
             Next::Load(file) => disk::load(exchange, cached, file),
             Next::Refresh(page, occasion) => refresh::run(exchange, cached, page, occasion),
-            Next::Claim(page) => claim::run(exchange, cached, page),
+            Next::Claim(page) => {
+                early_hints_stored::of_page(&exchange.request, page.as_ref());
+                claim::run(exchange, cached, page)
+            }
             Next::Lead(page) => lead::run(exchange, cached, page.as_ref()),
             Next::Gather => {
                 return wait(cached, async |exchange, cached| gather::run(exchange, cached).await);
@@ -78,6 +82,9 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
                 return wait(cached, async |exchange, cached| follow::run(exchange, cached, flight).await);
             }
             Next::Pass(reason) => {
+                if matches!(reason, PassReason::Bypass(_) | PassReason::Unstored) {
+                    early_hints_stored::of_shared_page(exchange, cached);
+                }
                 // What the fetch has found out says more.
                 exchange.request.cache.shown.reason.get_or_insert(reason.as_str());
                 return wait(cached, async |exchange, cached| pass::run(exchange, cached, None).await);

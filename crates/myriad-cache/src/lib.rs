@@ -12,6 +12,7 @@ pub mod device_class;
 mod directives;
 mod disk;
 mod early;
+pub mod early_hints_stored;
 mod examine;
 mod explain;
 mod far_range;

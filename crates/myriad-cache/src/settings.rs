@@ -97,6 +97,8 @@ pub struct CacheRules {
     pub rfc9111: bool,
     /// `cache_no_vary_search`: whether keys leave out the arguments that origins say make no other page.
     pub no_vary_search: bool,
+    /// The field's value for stored pages whose origin says nothing (`say=`).
+    pub no_vary_search_said: Option<Vec<u8>>,
 }
 
 feature_settings!(CacheRules);

@@ -13,6 +13,7 @@ mod admit;
 mod bypass;
 mod device;
 mod early;
+mod early_links;
 mod freshness;
 mod languages;
 mod no_vary_search;
@@ -37,6 +38,7 @@ pub use admit::{Admission, Lifetime, ResponseFacts, admit, revalidated, takes_ba
 pub use bypass::{BypassReason, RequestFacts, bypass};
 pub use device::DeviceClass;
 pub use early::refreshes_early;
+pub use early_links::{early_links, loads_early};
 pub use freshness::freshness;
 pub use no_vary_search::NoVarySearch;
 pub use other_codings::{other_codings, varies_by_coding};

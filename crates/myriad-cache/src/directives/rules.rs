@@ -1,8 +1,9 @@
 //! Directives of the cache that are the same for every protocol.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, Set, at_least};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, Set, at_least, between};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
+use myriad_policy::NoVarySearch;
 
 use crate::settings::{CacheRules, PersonalCookies};
 
@@ -29,13 +30,32 @@ pub(crate) static ROWS: &[Directive] = &[
     Directive::new(
         "cache_no_vary_search",
         Contexts::HSL,
-        FLAG,
-        set!(Feature<CacheRules>.flag => no_vary_search),
-        "Whether keys leave out the arguments of a path that an origin's `No-Vary-Search` says make no other page.",
+        between(1, 2),
+        Set::Settings(no_vary_search),
+        "Whether keys leave out the arguments of a path that an origin's `No-Vary-Search` says make no other page; what is said so of \
+         stored pages whose origin says nothing.",
     )
     .default("on")
     .own(),
 ];
+
+fn no_vary_search(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let is_obeyed = args.flag(0)?;
+    let mut said = None;
+    if args.len() > 1 {
+        let value = args.bytes(1).strip_prefix(b"say=").filter(|value| NoVarySearch::parse(value).is_some());
+        let Some(value) = value else {
+            return Err(
+                args.invalid(1, "say= and what the field may hold: 'say=params=(\"utm_source\" \"fbclid\")'")
+            );
+        };
+        said = Some(value.to_vec());
+    }
+    let rules = settings.feature_mut::<CacheRules>();
+    rules.no_vary_search = is_obeyed;
+    rules.no_vary_search_said = said;
+    Ok(())
+}
 
 fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let mut cookies = PersonalCookies { builtin: false, names: Vec::new() };

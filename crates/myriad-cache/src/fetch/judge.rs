@@ -25,6 +25,8 @@ use myriad_origin::pace::Pace;
 use myriad_origin::respond;
 use myriad_page::PageMeta;
 
+const NO_VARY_SEARCH: &[u8] = b"No-Vary-Search";
+
 /// Does what an answer asks for: stores it, confirms what is stored, or passes it on to the visitor who caused the fetch.
 pub(super) async fn judge(
     exchange: &mut Exchange,
@@ -70,6 +72,8 @@ pub(super) async fn judge(
             let pace = Pace::new(respond::limit_rate(exchange, &place.ahead));
             let companion =
                 sought.companion.and_then(|other| other.admit(exchange, cache, fields, sought.told.as_ref()));
+            let mut response = response;
+            say_no_vary_search(cache, &mut response.head);
             let admitted = Admitted { response, lifetime, now, pace, fetching, selection, companion };
             store(exchange, cached, writer, reporter, admitted).await;
         }
@@ -78,8 +82,18 @@ pub(super) async fn judge(
 
 /// What an answer says of the arguments of its URL, in one line or several.
 fn no_vary_search(head: &ResponseHead) -> Option<NoVarySearch> {
-    let lines: Vec<&[u8]> = head.fields.get_all(b"No-Vary-Search").collect();
+    let lines: Vec<&[u8]> = head.fields.get_all(NO_VARY_SEARCH).collect();
     NoVarySearch::parse(&lines.join(&b','))
+}
+
+/// Adds what the place says of arguments (`say=`), which its own key leaves out: nothing is learnt from it.
+fn say_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
+    if let Some(said) = &cache.no_vary_search_said
+        && head.status == 200
+        && head.fields.get(NO_VARY_SEARCH).is_none()
+    {
+        head.fields.push(NO_VARY_SEARCH, said);
+    }
 }
 
 /// Confirms the stored page by a 304.

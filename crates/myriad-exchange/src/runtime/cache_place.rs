@@ -29,6 +29,8 @@ pub struct CachePlace {
     pub uri_in_key: bool,
     /// `cache_no_vary_search`.
     pub no_vary_search: bool,
+    /// `cache_no_vary_search ... say=`: a line of stored pages whose origin does not say it.
+    pub no_vary_search_said: Option<Vec<u8>>,
     /// `proxy_cache_convert_head`, for every protocol: HEAD shares the page of GET.
     pub convert_head: bool,
     /// `*_cache_purge` without a zone: which requests purge, and whose.

@@ -61,6 +61,7 @@ impl Compile<'_> {
             host_in_key,
             uri_in_key,
             no_vary_search: settings.feature::<CacheRules>().no_vary_search,
+            no_vary_search_said: settings.feature::<CacheRules>().no_vary_search_said.clone(),
             convert_head: cache.convert_head.unwrap_or(true),
             purge: purge::rules(self, settings),
             valid_texts: self.valid_texts(origin),

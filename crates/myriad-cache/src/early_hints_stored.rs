@@ -1,0 +1,122 @@
+//! `early_hints_stored`: whoever waits for an origin is told meanwhile, by 103 (Early Hints, RFC 8297), what the last stored page of the
+//! address has a browser load. It is everybody's page that is read, so that nobody is told of another.
+
+use std::borrow::Cow;
+
+use myriad_conf::feature_settings;
+use myriad_conf::registry::{Contexts, Directive, FLAG};
+use myriad_conf::set;
+use myriad_conf::settings::Settings;
+use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::keys::page_key;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+use myriad_http::head::reason_phrase;
+use myriad_http::lines::lines_named;
+use myriad_http::{Method, Version};
+use myriad_page::{Page, write_variant};
+use myriad_policy::{early_links, loads_early};
+use myriad_store::KeyRef;
+
+use crate::next::Cached;
+
+const EARLY_HINTS: u16 = 103;
+/// Longest field section of such an answer, in bytes.
+const LONGEST: usize = 4 << 10;
+
+/// `early_hints_stored`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct StoredHintSettings {
+    on: bool,
+}
+
+feature_settings!(StoredHintSettings);
+
+/// The directive.
+pub static ROWS: &[Directive] = &[Directive::new(
+    "early_hints_stored",
+    Contexts::HSL,
+    FLAG,
+    set!(Feature<StoredHintSettings>.flag => on),
+    "Whether browsers that wait for an origin are told by 103 (Early Hints) what the last stored page of the address loads.",
+)
+.default("off")
+.own()];
+
+/// That the directive is on at a place.
+struct StoredHints;
+
+/// Compiles `early_hints_stored`.
+pub fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    if settings.feature::<StoredHintSettings>().on {
+        features.keep(StoredHints);
+    }
+}
+
+/// Tells the visitor who will wait for an origin what `stale` loads, the page that is fetched anew.
+pub(crate) fn of_page(request: &Request, stale: Option<&Page>) {
+    if let Some(page) = stale.filter(|_| is_wanted(request)) {
+        tell(request, page);
+    }
+}
+
+/// Tells the visitor who bypasses the cache what everybody's page loads, where there is one in memory. The key is made for this alone.
+pub(crate) fn of_shared_page(exchange: &mut Exchange, cached: Cached<'_>) {
+    if !is_wanted(&exchange.request) {
+        return;
+    }
+    let Exchange { request, frame } = exchange;
+    let own = std::mem::take(&mut request.cache.key);
+    if page_key::write(request, frame, cached.cache).is_ok() {
+        let fields = request.received.head.fields();
+        let variant = |selector: &[u8], variant: &mut Vec<u8>| write_variant(selector, fields, variant);
+        let key = KeyRef::new(&request.cache.key);
+        if let Some(page) = cached.cache.zone.zone.get(key, variant, request.received.at_ms) {
+            tell(request, &page);
+        }
+    }
+    request.cache.key = own;
+}
+
+/// Whether a browser asks, which waits for a page to show. Over HTTP/1 too much breaks where an answer comes before the answer, and
+/// browsers do not listen.
+fn is_wanted(request: &Request) -> bool {
+    let head = &request.received.head;
+    request.place().features.get::<StoredHints>().is_some()
+        && head.method() == Method::Get
+        && matches!(head.version(), Version::Http2 | Version::Http3)
+        && head.fields().get(b"Sec-Fetch-Mode") == Some(b"navigate")
+        && !request.is_subrequest()
+}
+
+fn tell(request: &Request, page: &Page) {
+    let meta = page.meta();
+    if meta.status != 200
+        || !meta.media_type().eq_ignore_ascii_case(b"text/html")
+        || page.stored_body().is_some()
+    {
+        return;
+    }
+    let mut lines = Vec::new();
+    let mut add = |value: &[u8]| {
+        if lines.len() + value.len() + b"Link: \r\n".len() <= LONGEST {
+            for part in [b"Link: ", value, b"\r\n"] {
+                lines.extend_from_slice(part);
+            }
+        }
+    };
+    for value in lines_named(meta.lines(), b"link").filter(|value| loads_early(value)) {
+        add(value);
+    }
+    let body = page.body();
+    let html: Cow<'_, [u8]> = match body.segments() {
+        [one] => Cow::Borrowed(one),
+        segments => Cow::Owned(segments.concat()),
+    };
+    for link in early_links(&html) {
+        add(link.as_bytes());
+    }
+    if !lines.is_empty() {
+        let received = &request.received;
+        received.connection.send_interim(received.number, EARLY_HINTS, reason_phrase(EARLY_HINTS), &lines);
+    }
+}

@@ -1,0 +1,275 @@
+//! What the head of an HTML page has a browser load before it can show anything: for 103 Early Hints (RFC 8297).
+//!
+//! It reads tags as the HTML standard's tokenizer does, as far as that matters here: comments, quoted values, and elements whose text
+//! holds no tags. What is not understood is no hint; a hint too few costs nothing.
+
+use memchr::memchr;
+use memchr::memmem;
+
+/// How far a page is read, in bytes: a head that is longer than this loads slowly for other reasons.
+const READ_AT_MOST: usize = 64 << 10;
+/// Most links of a page; browsers fetch about six at a time.
+const LINKS: usize = 10;
+/// Longest address of a link, in bytes.
+const LONGEST: usize = 512;
+
+/// Values of `Link` fields for what the page's head loads: style sheets, scripts that hold up the page, and what it preloads itself.
+///
+/// ```
+/// let page = b"<head><link rel='stylesheet' href='/a.css?ver=1&#038;x'><script src=/b.js></script></head>";
+/// let links = myriad_policy::early_links(page);
+/// assert_eq!(links, ["</a.css?ver=1&x>; rel=preload; as=style", "</b.js>; rel=preload; as=script"]);
+/// ```
+pub fn early_links(html: &[u8]) -> Vec<String> {
+    let mut rest = &html[..html.len().min(READ_AT_MOST)];
+    let mut links = Vec::new();
+    while let Some(at) = memchr(b'<', rest) {
+        rest = &rest[at + 1..];
+        if let Some(comment) = rest.strip_prefix(b"!--") {
+            let Some(end) = memmem::find(comment, b"-->") else { break };
+            rest = &comment[end + 3..];
+            continue;
+        }
+        let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'/').count();
+        let (name, attributes) = rest.split_at(name);
+        let name = name.to_ascii_lowercase();
+        match &*name {
+            b"" => continue,
+            b"/head" | b"body" => break,
+            // Addresses are relative to another one than a browser takes them for that has only these lines.
+            b"base" => return Vec::new(),
+            _ => {}
+        }
+        let Some((tag, after)) = Tag::read(attributes) else { break };
+        rest = after;
+        let link = match &*name {
+            b"link" => linked(&tag),
+            b"script" => script(&tag),
+            _ => None,
+        };
+        if let Some(link) = link.filter(|link| !links.contains(link)) {
+            links.push(link);
+            if links.len() == LINKS {
+                break;
+            }
+        }
+        if matches!(&*name, b"script" | b"style" | b"title" | b"noscript" | b"template" | b"textarea") {
+            let Some(after) = behind_text(rest, &name) else { break };
+            rest = after;
+        }
+    }
+    links
+}
+
+/// Whether a `Link` field of the page's own head has a browser load something.
+pub fn loads_early(value: &[u8]) -> bool {
+    let value = value.to_ascii_lowercase();
+    [&b"preload"[..], b"preconnect"].iter().any(|word| memmem::find(&value, word).is_some())
+}
+
+/// What follows the text of an element, in which `<` begins no tag but its own end.
+fn behind_text<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let mut rest = text;
+    loop {
+        rest = &rest[memmem::find(rest, b"</")? + 2..];
+        if rest.get(..name.len()).is_some_and(|end| end.eq_ignore_ascii_case(name)) {
+            return Some(&rest[name.len()..]);
+        }
+    }
+}
+
+/// The attributes of a tag that matter here; of each the first, as in browsers.
+#[derive(Default)]
+struct Tag<'a> {
+    href: Option<&'a [u8]>,
+    src: Option<&'a [u8]>,
+    rel: Option<&'a [u8]>,
+    destination: Option<&'a [u8]>,
+    kind: Option<&'a [u8]>,
+    media: Option<&'a [u8]>,
+    crossorigin: Option<&'a [u8]>,
+    /// It is loaded later, only by some browsers, or only with the right digest.
+    is_special: bool,
+}
+
+impl<'a> Tag<'a> {
+    /// Reads up to the end of the tag; gives what follows. None where it does not end.
+    fn read(mut rest: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let mut tag = Self::default();
+        loop {
+            let blanks = rest.iter().take_while(|byte| byte.is_ascii_whitespace() || **byte == b'/').count();
+            rest = &rest[blanks..];
+            if let Some(after) = rest.strip_prefix(b">") {
+                return Some((tag, after));
+            }
+            // An equals sign that begins a name belongs to it.
+            let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'=' | b'>' | b'/');
+            let length = 1 + rest.get(1..)?.iter().position(ends)?;
+            let name = &rest[..length];
+            rest = rest[length..].trim_ascii_start();
+            let mut value: &[u8] = b"";
+            if let Some(after) = rest.strip_prefix(b"=") {
+                (value, rest) = attribute_value(after.trim_ascii_start())?;
+            }
+            tag.set(name, value);
+        }
+    }
+
+    fn set(&mut self, name: &[u8], value: &'a [u8]) {
+        let place = match &*name.to_ascii_lowercase() {
+            b"href" => &mut self.href,
+            b"src" => &mut self.src,
+            b"rel" => &mut self.rel,
+            b"as" => &mut self.destination,
+            b"type" => &mut self.kind,
+            b"media" => &mut self.media,
+            b"crossorigin" => &mut self.crossorigin,
+            b"async" | b"defer" | b"nomodule" | b"integrity" | b"disabled" | b"imagesrcset" => {
+                self.is_special = true;
+                return;
+            }
+            _ => return,
+        };
+        place.get_or_insert(value);
+    }
+}
+
+fn attribute_value(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    if let quote @ (b'"' | b'\'') = rest.first()? {
+        let end = memchr(*quote, &rest[1..])?;
+        return Some((&rest[1..=end], &rest[end + 2..]));
+    }
+    let end = rest.iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'>')?;
+    Some(rest.split_at(end))
+}
+
+fn linked(tag: &Tag<'_>) -> Option<String> {
+    let words = || tag.rel.unwrap_or_default().split(u8::is_ascii_whitespace);
+    let is = |name: &[u8]| words().any(|word| word.eq_ignore_ascii_case(name));
+    let for_screens = |media: &[u8]| {
+        media.is_empty() || media.eq_ignore_ascii_case(b"all") || media.eq_ignore_ascii_case(b"screen")
+    };
+    if tag.is_special || is(b"alternate") || !tag.media.is_none_or(for_screens) {
+        return None;
+    }
+    let address = address(tag.href?)?;
+    let how = if is(b"stylesheet") {
+        "rel=preload; as=style".to_owned()
+    } else if is(b"preconnect") {
+        "rel=preconnect".to_owned()
+    } else if is(b"modulepreload") {
+        "rel=modulepreload".to_owned()
+    } else if is(b"preload") {
+        let destination =
+            tag.destination.filter(|word| !word.is_empty() && word.iter().all(u8::is_ascii_alphabetic))?;
+        format!("rel=preload; as={}", str::from_utf8(destination).ok()?.to_ascii_lowercase())
+    } else {
+        return None;
+    };
+    Some(format!("<{address}>; {how}{}", crossorigin(tag)))
+}
+
+fn script(tag: &Tag<'_>) -> Option<String> {
+    let classic = |kind: &[u8]| kind.is_empty() || kind.eq_ignore_ascii_case(b"text/javascript");
+    if tag.is_special || !tag.kind.is_none_or(classic) {
+        return None;
+    }
+    Some(format!("<{}>; rel=preload; as=script{}", address(tag.src?)?, crossorigin(tag)))
+}
+
+/// A preload whose credentials are not those of what it is for is fetched twice.
+fn crossorigin(tag: &Tag<'_>) -> &'static str {
+    match tag.crossorigin {
+        None => "",
+        Some(word) if word.eq_ignore_ascii_case(b"use-credentials") => "; crossorigin=use-credentials",
+        Some(_) => "; crossorigin=anonymous",
+    }
+}
+
+/// The address that an attribute says: absolute, or a path from the root. None of what no URL holds as it is, so that nothing ends the
+/// field, or stands in it for something else.
+fn address(value: &[u8]) -> Option<String> {
+    let value = value.trim_ascii();
+    let known = value.starts_with(b"/") || value.starts_with(b"https://") || value.starts_with(b"http://");
+    let plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>' | b'"' | b'\\' | b'`');
+    if !known || value.len() > LONGEST || !value.iter().all(plain) {
+        return None;
+    }
+    let value = str::from_utf8(value).ok()?;
+    let decoded =
+        ["&amp;", "&#038;", "&#38;"].iter().fold(value.to_owned(), |text, name| text.replace(name, "&"));
+    // What is left of references stands for bytes that are not known here.
+    let referring = decoded.split('&').skip(1).any(|part| {
+        part.starts_with('#')
+            || part
+                .split_once(';')
+                .is_some_and(|(name, _)| name.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    });
+    (!referring).then_some(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::early_links;
+
+    #[test]
+    fn what_holds_up_a_page_is_told() {
+        let page = br#"<!doctype html><html><head><title><link rel=stylesheet href=/no></title>
+            <LINK REL="StyleSheet" HREF="https://a.example/style.css?ver=6&amp;x=1" media='all' />
+            <link href=/b.css rel=stylesheet>
+            <link rel="preload" as="font" href="/f.woff2" type="font/woff2" crossorigin>
+            <link rel=preconnect href=https://cdn.example crossorigin=use-credentials>
+            <script src='/j.js' id="j"></script>
+            <script>document.write("<link rel=stylesheet href=/no>")</script>
+            </head><body><link rel=stylesheet href=/late.css>"#;
+        assert_eq!(
+            early_links(page),
+            [
+                "<https://a.example/style.css?ver=6&x=1>; rel=preload; as=style",
+                "</b.css>; rel=preload; as=style",
+                "</f.woff2>; rel=preload; as=font; crossorigin=anonymous",
+                "<https://cdn.example>; rel=preconnect; crossorigin=use-credentials",
+                "</j.js>; rel=preload; as=script",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_waits_is_for_others_or_cannot_be_told_is_left_out() {
+        for tag in [
+            "<link rel=stylesheet href=/p.css media=print>",
+            "<link rel='alternate stylesheet' href=/p.css>",
+            "<link rel=stylesheet href=/p.css integrity=sha384-x>",
+            "<link rel=stylesheet href=relative.css>",
+            "<link rel=stylesheet href='/a.css?x=&eacute;'>",
+            "<link rel=stylesheet href='/a.css?x=&#60;'>",
+            "<link rel=stylesheet href='/a b.css'>",
+            "<link rel=stylesheet href='/a>; rel=preconnect'>",
+            "<link rel=stylesheet href='/a\r\nSet-Cookie: x=1'>",
+            "<link rel=stylesheet href=javascript:alert(1)>",
+            "<link rel=icon href=/favicon.ico>",
+            "<link rel=preload href=/x>",
+            "<link rel=preload as='x; y' href=/x>",
+            "<script src=/j.js async></script>",
+            "<script src=/j.js type=module></script>",
+            "<script></script>",
+            "<!-- <link rel=stylesheet href=/p.css> -->",
+            "<noscript><link rel=stylesheet href=/p.css></noscript>",
+            "<base href=/other/><link rel=stylesheet href=/p.css>",
+            "<link rel=stylesheet href='/open",
+            "<link rel=stylesheet",
+            "<!-- <link rel=stylesheet href=/p.css>",
+            "<style><link rel=stylesheet href=/p.css>",
+        ] {
+            assert_eq!(early_links(tag.as_bytes()), [""; 0], "{tag}");
+        }
+    }
+
+    #[test]
+    fn links_are_few_and_each_is_told_once() {
+        let once = b"<link rel=stylesheet href=/a.css><link rel=stylesheet href=/a.css>";
+        assert_eq!(early_links(once).len(), 1);
+        let many: Vec<String> = (0..50).map(|number| format!("<script src=/{number}></script>")).collect();
+        assert_eq!(early_links(many.concat().as_bytes()).len(), 10);
+    }
+}

@@ -1,0 +1,13 @@
+//! A page of an origin, read for what its head loads: each hint is one value of a `Link` field and can be nothing else.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|html: &[u8]| {
+    let links = myriad_policy::early_links(html);
+    assert!(links.len() <= 10);
+    for link in links {
+        assert!(link.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{link}");
+        assert!(link.starts_with('<') && link.matches(['<', '>']).count() == 2, "{link}");
+    }
+});
