@@ -76,6 +76,28 @@ impl WordPress {
         self.serve_with_php(Place::new(), &self.php().display().to_string())
     }
 
+    /// The same, with the plugin among the must-use plugins.
+    pub fn serve_with_plugin(&self) -> Server {
+        let place = Place::new();
+        let mut command = self.command(&place, &self.php().display().to_string());
+        run(command.args(["--install-plugin", "--must-use"]), "--install-plugin");
+        self.serve_with_php(place, &self.php().display().to_string())
+    }
+
+    /// Runs PHP code in WordPress, as a program of the command line does it, as the administrator; returns what it prints.
+    pub fn run_php(&self, host: &str, code: &str) -> String {
+        let root = self.root().display().to_string();
+        let script = format!(
+            "$_SERVER += ['HTTP_HOST' => '{host}', 'REQUEST_METHOD' => 'GET', 'REQUEST_URI' => '/', 'SERVER_NAME' => 'localhost', \
+             'SERVER_PROTOCOL' => 'HTTP/1.1', 'REMOTE_ADDR' => '127.0.0.1']; require '{root}/wp-load.php'; \
+             wp_set_current_user(1); {code}"
+        );
+        let output = Command::new("php").args(["-r", &script]).output().expect("php starts");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{code}\n{said}\n{}", String::from_utf8_lossy(&output.stderr));
+        said
+    }
+
     fn serve_with_php(&self, place: Place, php: &str) -> Server {
         let command = self.command(&place, php);
         Server::run(place, command)

@@ -129,6 +129,8 @@ pub struct PurgeRequest {
     pub all: bool,
     /// Leave the pages, stale from now on: the next visitor has them refreshed.
     pub soft: bool,
+    /// Leave the pages for when their origin fails; until then they are fetched before anybody sees them again.
+    pub invalidate: bool,
     /// One zone; all where it is not named.
     pub zone: Option<String>,
     /// Answer only once what a pattern covers has been found and counted.

@@ -64,6 +64,9 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
     if asked.is_template() {
         return print(wordpress::template());
     }
+    if let Some(done) = asked.installed() {
+        return print((done?.join("\n") + "\n").as_bytes());
+    }
     let site = asked.site()?;
     for warning in &site.warnings {
         say(Level::Warn, warning);

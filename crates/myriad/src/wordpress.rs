@@ -11,6 +11,8 @@ mod checked;
 mod children;
 mod https;
 mod options;
+mod placement;
+mod plugin;
 mod prefix;
 mod preset;
 mod quoting;

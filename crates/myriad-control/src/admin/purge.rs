@@ -32,7 +32,7 @@ impl Administrator {
     pub(super) fn purge(&self, request: &PurgeRequest, tell: &mut Tell<'_>) -> End {
         let zones = self.named(request.zone.as_deref())?;
         for order in orders(request)? {
-            let report = self.run(&zones, order, request.wait)?;
+            let report = self.run(&zones, order, request)?;
             if !tell(Reply::Purge(Box::new(report))) {
                 break;
             }
@@ -40,13 +40,22 @@ impl Administrator {
         Ok(Ended::default())
     }
 
-    fn run(&self, zones: &[&Arc<PageZone>], order: Order, wait: bool) -> Result<PurgeReport, String> {
+    fn run(
+        &self,
+        zones: &[&Arc<PageZone>],
+        order: Order,
+        request: &PurgeRequest,
+    ) -> Result<PurgeReport, String> {
         let Order { kind, what, command } = order;
         let mut outcome = Outcome::Done(0);
         for zone in zones {
-            let made = block_on(purge::run_in(zone, &command, &[]))
-                .map_err(|error| format!("{kind} {what}: {error}"))?;
-            let counted = (wait && made.outcome == Outcome::Accepted)
+            let made = if request.invalidate {
+                block_on(purge::invalidate_in(zone, &command.what))
+            } else {
+                block_on(purge::run_in(zone, &command, &[]))
+            };
+            let made = made.map_err(|error| format!("{kind} {what}: {error}"))?;
+            let counted = (request.wait && made.outcome == Outcome::Accepted)
                 .then(|| self.wait_for(zone, made.number))
                 .flatten();
             outcome = outcome.and(counted.map_or(made.outcome, Outcome::Done));

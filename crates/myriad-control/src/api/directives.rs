@@ -1,9 +1,11 @@
 //! The directive.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
+use myriad_conf::Text;
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between, use_cache_zone};
 use myriad_conf::settings::Settings;
 
 use super::handler::ApiHandler;
+use super::scope::Scope;
 use myriad_exchange::exchange::Handler;
 use myriad_exchange::feature::{PlannedHandler, planned};
 use myriad_exchange::runtime::SettingsCompiler;
@@ -11,27 +13,46 @@ use myriad_exchange::runtime::SettingsCompiler;
 pub(super) static ROWS: &[Directive] = &[Directive::new(
     "api",
     Contexts::LOCATION,
-    between(0, 1),
+    between(0, 3),
     Set::Settings(api),
-    "Answers about the cache zones and groups of servers, and changes them with `write=on`, as JSON.",
+    "Answers about the cache zones and groups of servers, and changes them with `write=on`, as JSON; about one zone alone with `zone=`.",
 )
-.differs("Myriad's own paths: `cache`, `cache/pages`, `cache/page`, `purge`, `upstreams`")];
+.differs("Myriad's own paths: `cache`, `cache/pages`, `cache/page`, `purge`, `upstreams`; `zone=NAME` and `secret_sha256=HASH` bound it")];
 
-/// `api [write=on|off]`.
+/// `api [write=on|off] [zone=NAME] [secret_sha256=HASH]`.
 fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let write =
-        if args.is_empty() { false } else { args.choice(0, &[("write=on", true), ("write=off", false)])? };
-    settings.handler = Some(planned(Api { write }));
+    let mut api = Api::default();
+    for index in 0..args.len() {
+        let word = args.bytes(index).to_vec();
+        let (name, value) = word.split_at(word.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1));
+        match name {
+            b"zone=" if !value.is_empty() && !value.contains(&b'$') => {
+                api.scope.zone = Some(String::from_utf8_lossy(value).into_owned());
+                let zone = Text::new(value, args.text(index)?.span);
+                use_cache_zone(args, &zone);
+            }
+            b"secret_sha256=" => {
+                let hash = Scope::hash(value);
+                api.scope.secret = Some(hash.ok_or_else(|| {
+                    args.invalid(index, "the SHA-256 of the secret, in 64 hexadecimal digits")
+                })?);
+            }
+            b"write=" => api.write = args.choice(index, &[("write=on", true), ("write=off", false)])?,
+            _ => return Err(args.invalid(index, "`write=on|off`, `zone=NAME` or `secret_sha256=HASH`")),
+        }
+    }
+    settings.handler = Some(planned(api));
     Ok(())
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Api {
     write: bool,
+    scope: Scope,
 }
 
 impl PlannedHandler for Api {
     fn make(&self, _: &mut dyn SettingsCompiler, prefix: &[u8]) -> Option<Box<dyn Handler>> {
-        Some(Box::new(ApiHandler { write: self.write, prefix: prefix.into() }))
+        Some(Box::new(ApiHandler { write: self.write, scope: self.scope.clone(), prefix: prefix.into() }))
     }
 }

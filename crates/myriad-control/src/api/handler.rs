@@ -16,6 +16,7 @@ use myriad_net::RequestBody;
 use super::answer::{self, Refusal};
 use super::arguments::Arguments;
 use super::call::Call;
+use super::scope::Scope;
 use crate::admin::Administrator;
 use crate::purge::foreign_page;
 use crate::purge::own_host;
@@ -32,6 +33,8 @@ const MOST_AT_ONCE: usize = 4;
 pub(super) struct ApiHandler {
     /// Whether it may change anything.
     pub write: bool,
+    /// Whom it answers, and of what.
+    pub scope: Scope,
     /// What its paths stand behind.
     pub prefix: Box<[u8]>,
 }
@@ -56,12 +59,19 @@ fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> Step {
         request.log(Level::Error, format_args!("api forbidden: {why}"));
         return Step::Error(403);
     }
+    if !rules.scope.admits(request) {
+        request.log(Level::Error, format_args!("api forbidden: the secret is missing or wrong"));
+        return Refusal::new(403, "the secret is missing or wrong: Authorization: Bearer SECRET").answer();
+    }
     // A browser sends no password to a page that has its name lead here.
     if !knows_who && !own_host::is_known(request) {
         return unknown_host(request).answer();
     }
     match call(request, rules, ruled) {
-        Ok(call) => Step::wait(async move |exchange| wait(exchange, call).await),
+        Ok(call) => {
+            let scope = rules.scope.clone();
+            Step::wait(async move |exchange| wait(exchange, call, scope).await)
+        }
         Err(refusal) => refusal.answer(),
     }
 }
@@ -153,8 +163,8 @@ fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
 }
 
 /// Looks into the zones, on a thread that no visitor waits for.
-async fn wait(exchange: &mut Exchange, call: Call) -> Step {
-    let asked = match call {
+async fn wait(exchange: &mut Exchange, call: Call, scope: Scope) -> Step {
+    let mut asked = match call {
         Call::Known(asked) => asked,
         Call::Purge => match purge(exchange).await {
             Ok(asked) => asked,
@@ -165,6 +175,9 @@ async fn wait(exchange: &mut Exchange, call: Call) -> Step {
             Err(refusal) => return refusal.answer(),
         },
     };
+    if let Err(why) = scope.bind(&mut asked) {
+        return Refusal::new(403, &why).answer();
+    }
     let name = match asked {
         Asked::Stats(_) => "zones",
         Asked::Pages(_) | Asked::Page(_) => "pages",

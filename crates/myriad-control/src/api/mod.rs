@@ -6,7 +6,7 @@
 //! GET  …/cache/page?page=URL|KEY    one page, every variant
 //! GET  …/upstreams                  how the servers of groups are doing; ?group= server=
 //! POST …/upstreams                  {"group":…,"server":…,"state":"up"|"drain"|"down"}
-//! POST …/purge                      {"urls":[…],"tags":[…],"wildcards":[…],"regexes":[…],"hosts":[…],"all":…,"soft":…,"zone":…}
+//! POST …/purge                      {"urls":[…],"tags":[…],"wildcards":[…],"regexes":[…],"hosts":[…],"all":…,"soft":…,"invalidate":…,"zone":…}
 //! ```
 
 mod answer;
@@ -14,6 +14,7 @@ mod arguments;
 mod call;
 mod directives;
 mod handler;
+mod scope;
 
 use myriad_exchange::feature::Feature;
 

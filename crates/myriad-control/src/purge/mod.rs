@@ -20,7 +20,7 @@ use myriad_exchange::feature::Feature;
 
 pub use compile::rules;
 pub use run::{Outcome, Refused};
-pub use run::{check, invalidate, run, run_all, run_in, shorten, tend};
+pub use run::{check, invalidate, invalidate_in, run, run_all, run_in, shorten, tend};
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)

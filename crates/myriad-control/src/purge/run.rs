@@ -125,6 +125,16 @@ pub fn check(what: &What) -> Result<(), String> {
 
 /// Purges in one zone, as [`run`] does.
 pub async fn run_in(zone: &PageZone, command: &Command, keys: &[Vec<u8>]) -> Result<Made, Refused> {
+    run_from(zone, command, keys, stale_from()).await
+}
+
+/// Has the pages that a command covers fetched before they are shown again; they may stand in for a fetch that fails.
+pub async fn invalidate_in(zone: &PageZone, what: &What) -> Result<Made, Refused> {
+    run_from(zone, &Command { what: what.clone(), soft: true }, &[], 0).await
+}
+
+/// Purges in one zone; pages of a soft purge are stale from that time on, or must be fetched at once where it is 0.
+async fn run_from(zone: &PageZone, command: &Command, keys: &[Vec<u8>], from: u64) -> Result<Made, Refused> {
     let (addresses, labels) = (command.what.addresses(), command.what.labels());
     let named = match &command.what {
         What::Keys(keys) => &keys[..],
@@ -146,7 +156,7 @@ pub async fn run_in(zone: &PageZone, command: &Command, keys: &[Vec<u8>]) -> Res
         shorten(&mut name);
         Covered::Rule { name: &name, rule: &rule }
     };
-    let purged = zone.zone.purge_from(covered, kind(command.soft), stale_from()).await?;
+    let purged = zone.zone.purge_from(covered, kind(command.soft), from).await?;
     let outcome = match purged.count {
         Count::Exact(count) => Outcome::Done(count),
         Count::AtLeast(count) => Outcome::AtLeast(count),

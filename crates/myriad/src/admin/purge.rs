@@ -12,7 +12,7 @@ use super::output::Output;
 pub(super) const USAGE: &str = "\
 Usage: myriad purge [URL]... [--tag T]... [--wildcard PATTERN]...
                     [--regex RE]... [--host H]... [--all]
-                    [--soft] [--zone Z] [--wait] [--json]
+                    [--soft | --invalidate] [--zone Z] [--wait] [--json]
 
 Purges everything that is named, with all variants and encodings, in memory
 and on disk; what is being fetched at this moment is not stored. It holds when
@@ -27,6 +27,8 @@ the command returns, and after a restart.
   --all              : all pages
   --soft             : keep the pages, stale from now on: they are sent while
                        new ones are fetched
+  --invalidate       : keep the pages for when their origin fails: until then
+                       they are fetched before anybody sees them again
   --zone Z           : in one zone (default: in all)
   --wait             : wait until the pages of patterns have been counted
                        (they are purged at once either way)
@@ -47,6 +49,7 @@ const OPTIONS: &[Known] = &[
     ("--host", true),
     ("--all", false),
     ("--soft", false),
+    ("--invalidate", false),
     ("--zone", true),
     ("--wait", false),
     ("--json", false),
@@ -73,6 +76,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
         hosts: words.values("--host"),
         all: words.has("--all"),
         soft: words.has("--soft"),
+        invalidate: words.has("--invalidate"),
         zone: words.value("--zone"),
         wait: words.has("--wait"),
     };

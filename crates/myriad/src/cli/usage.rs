@@ -10,6 +10,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
               [--domain HOST... [--email ADDRESS] [--acme-staging]]
        myriad wordpress --site 'NAMES DIR PHP [https]'... | --sites FILE ...
        myriad wordpress --print [--root DIR --php ...]
+       myriad wordpress --install-plugin [--must-use] --root DIR [--prefix DIR]
        myriad wordpress status | reload | stop [--prefix DIR]
        myriad certificates [-p prefix] [-c filename] | wordpress ...
        myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
@@ -57,6 +58,10 @@ myriad wordpress serves a WordPress site without a configuration file:
   --sites FILE  : a file with such a line for each site
   --print       : print the configuration that would run and exit;
                   alone: the preset with {{placeholders}}
+  --install-plugin
+                : write the WordPress plugin into the site and exit; it tells
+                  Myriad which pages have changed
+  --must-use    : the same among the must-use plugins: always active
 ";
 
 /// Commands: first words of a command line that are no options.

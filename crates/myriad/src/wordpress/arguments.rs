@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use super::options::Options;
+use super::placement::Placement;
 use super::{running, values};
 use crate::cli;
 
@@ -18,6 +19,8 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
         };
         match name {
             "--print" => site.print = true,
+            "--install-plugin" => site.install = Some(site.install.unwrap_or(Placement::Plugin)),
+            "--must-use" => site.install = Some(Placement::MustUse),
             "--self-signed" => site.https.self_signed = true,
             "--acme-staging" => site.https.staging = true,
             "-t" => options.test = true,

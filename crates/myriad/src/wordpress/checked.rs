@@ -49,7 +49,7 @@ impl Options {
 }
 
 /// Folder of a site, if it holds WordPress; `option` is the option that named it.
-fn checked_root(root: &Path, option: &str) -> Result<PathBuf, String> {
+pub(super) fn checked_root(root: &Path, option: &str) -> Result<PathBuf, String> {
     let root = root.canonicalize().map_err(|error| {
         format!(
             "wordpress: {option} {}: {error}; name the folder that WordPress was unpacked into",

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::https::Https;
+use super::placement::Placement;
 use super::user::Choice;
 use super::{children, values};
 
@@ -22,6 +23,8 @@ pub(crate) struct Options {
     pub(super) sites_file: Option<PathBuf>,
     /// User of the workers that serve already, at a reload: another user could not use the cache.
     pub(super) serving: Option<Choice>,
+    /// `--install-plugin`: write the plugin into the sites instead of serving them.
+    pub(super) install: Option<Placement>,
     /// `--print`: show the configuration instead of running it.
     pub(crate) print: bool,
 }
@@ -51,7 +54,7 @@ impl Options {
         if self.root.as_os_str().is_empty() {
             return Err("wordpress: --root is missing: name the folder that holds wp-config.php".into());
         }
-        if self.php.is_empty() {
+        if self.php.is_empty() && self.install.is_none() {
             return Err(
                 "wordpress: --php is missing: name php-fpm's socket (see `listen =` in its pool's configuration)"
                     .into(),
@@ -72,6 +75,11 @@ impl Options {
         }
         self.names.iter().try_for_each(|name| values::name(name))?;
         self.listen.as_deref().map_or(Ok(()), |listen| values::listen("--listen", listen))
+    }
+
+    /// Writes the plugin into the sites where that was asked for; returns what was done, a line for each.
+    pub(crate) fn installed(&self) -> Option<Result<Vec<String>, String>> {
+        self.install.map(|placement| self.install_plugin(placement))
     }
 
     /// Sets an option.

@@ -6,7 +6,7 @@ use super::checked::Checked;
 use super::https::Https;
 use super::options::Options;
 use super::quoting::quoted;
-use super::{children, sites};
+use super::{children, plugin, sites};
 
 /// The preset, in the nginx language, with `{{tokens}}` that the command line fills in.
 const PRESET: &str = include_str!("../../../../presets/wordpress.conf");
@@ -44,6 +44,11 @@ impl Options {
         let listen = plain.join(";\n        listen ");
         let cache = prefix.join("cache");
         let pools = pools(sites);
+        // Of many sites none may purge another's: who has the plugin purges by its secret, and by nothing else.
+        let purgers = |site: &Checked| {
+            let closed = sites.len() > 1 && plugin::hash_of(prefix, &site.zone).is_some();
+            if closed { (" from 0.0.0.0", "deny all;") } else { ("", "") }
+        };
         let of_site = |site: &Checked| -> Result<Vec<(&str, String)>, String> {
             let names = if site.names.is_empty() { "_".to_owned() } else { site.names.join(" ") };
             Ok(vec![
@@ -55,10 +60,14 @@ impl Options {
                 ("php_children", self.children_of(&site.php).to_string()),
                 ("cache", quoted(&cache.join(&site.zone))?),
                 ("zone", site.zone.clone()),
+                ("purgers", purgers(site).0.to_owned()),
+                ("purge_access", purgers(site).1.to_owned()),
             ])
         };
         let of_sites = sites.iter().map(of_site).collect::<Result<Vec<_>, _>>()?;
-        let of_all = [("issuer", https.issuers(prefix)?), ("unknown_names", unknown_names)];
+        let plugins = plugin::server(prefix, sites.iter().map(|site| &*site.zone))?;
+        let of_all =
+            [("issuer", https.issuers(prefix)?), ("unknown_names", unknown_names), ("plugins", plugins)];
         let of_pools = pools.iter().map(|php| self.of_pool(&pools, php)).collect::<Result<Vec<_>, _>>()?;
         Ok(fill(PRESET, &of_all, &[(EACH_POOL, &of_pools), (EACH_SITE, &of_sites)]))
     }
@@ -154,13 +163,16 @@ mod tests {
     #[test]
     fn every_token_of_the_preset_is_filled_in() {
         let names = [("listen", "L"), ("https", "H;"), ("server_name", "N"), ("root", "R"), ("pool", "G")];
-        let site = names.into_iter().chain([("cache", "C"), ("zone", "Z"), ("php_children", "5")]);
+        let more =
+            [("cache", "C"), ("zone", "Z"), ("php_children", "5"), ("purgers", ""), ("purge_access", "")];
+        let site = names.into_iter().chain(more);
         let owned = |values: Vec<(&'static str, &str)>| -> Vec<_> {
             values.into_iter().map(|(name, value)| (name, value.to_owned())).collect()
         };
         let site = owned(site.collect());
         let pool = owned(vec![("pool", "G"), ("php", "P"), ("php_children", "5")]);
-        let of_all = [("issuer", String::new()), ("unknown_names", "U;".to_owned())];
+        let of_all = [("issuer", "I;"), ("unknown_names", "U;"), ("plugins", "A;")];
+        let of_all = of_all.map(|(name, value)| (name, value.to_owned()));
         let text = fill(PRESET, &of_all, &[(EACH_POOL, &[pool]), (EACH_SITE, &[site.clone(), site])]);
         let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
         assert!(!code.iter().any(|line| line.contains("{{")), "a token is left");

@@ -100,6 +100,7 @@ fn the_wordpress_preset_takes_the_short_way() {
         ("{{php_children}}", "5"),
         ("{{cache}}", "/nowhere/pages"),
         ("{{zone}}", "wordpress"),
+        ("{{purgers}}", ""),
     ];
     let filled = words.iter().fold(preset.to_owned(), |text, (word, value)| text.replace(word, value));
     let stands_alone = |line: &str| line.starts_with("{{") && line.ends_with("}}");

@@ -1,0 +1,283 @@
+//! WordPress plugin that tells Myriad what has changed: its files, the secret it shares with Myriad, and the socket where the two
+//! meet.
+//!
+//! ```text
+//! --install-plugin -> PREFIX/plugins/ZONE                         hash of the secret; read at each start and reload
+//!                  -> wp-content/plugins/myriad-cache/            files of the plugin
+//!                  -> wp-content/plugins/myriad-cache/connection.php   the secret, and the socket
+//! ```
+
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::checked::checked_root;
+use super::options::Options;
+use super::placement::Placement;
+use super::prefix::prefix;
+use super::quoting::quoted;
+use super::sites;
+use crate::accounts::Account;
+use crate::pidfile::reason;
+
+/// File of the plugin: its name below the plugin's folder, and its text.
+type PluginFile = (&'static str, &'static str);
+
+/// Names the files of the plugin, which are part of the program.
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../../wordpress/myriad-cache/", $name)))),*]
+    };
+}
+
+const FILES: &[PluginFile] = files![
+    "myriad-cache.php",
+    "uninstall.php",
+    "readme.txt",
+    "includes/class-myriad-cache-admin.php",
+    "includes/class-myriad-cache-changes.php",
+    "includes/class-myriad-cache-cli.php",
+    "includes/class-myriad-cache-client.php",
+    "includes/class-myriad-cache-health.php",
+    "includes/class-myriad-cache-lists.php",
+    "includes/class-myriad-cache-page.php",
+    "includes/class-myriad-cache-queue.php",
+    "includes/class-myriad-cache-tags.php",
+];
+
+/// File in `mu-plugins` that loads the plugin from its folder: WordPress looks into no folder there.
+const LOADER: &str = "<?php\n/**\n * Plugin Name: Myriad Cache (must-use)\n * Description: Tells the Myriad web accelerator which pages \
+                      have changed.\n *\n * @package Myriad_Cache\n */\n\nrequire __DIR__ . '/myriad-cache/myriad-cache.php';\n";
+
+/// Name of the plugin's folder.
+const NAME: &str = "myriad-cache";
+/// Bytes of a secret.
+const SECRET_BYTES: usize = 32;
+
+/// Hash of the secret of a site's plugin, in hexadecimal digits; none where the plugin was not installed.
+pub(super) fn hash_of(prefix: &Path, zone: &str) -> Option<String> {
+    let text = fs::read_to_string(prefix.join("plugins").join(zone)).ok()?;
+    let hash = text.trim();
+    (hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| hash.to_owned())
+}
+
+/// The server that plugins ask, on a socket that no visitor reaches; nothing where no site has the plugin.
+pub(super) fn server<'a>(prefix: &Path, zones: impl Iterator<Item = &'a str>) -> Result<String, String> {
+    let mut places = String::new();
+    for zone in zones {
+        if let Some(hash) = hash_of(prefix, zone) {
+            let _ = write!(
+                places,
+                "\n        location /{zone}/ {{ api write=on zone={zone} secret_sha256={hash}; }}"
+            );
+        }
+    }
+    if places.is_empty() {
+        return Ok(places);
+    }
+    let socket = quoted(Path::new(&format!("unix:{}", socket(prefix).display())))?;
+    Ok(format!(
+        "server {{\n        listen {socket};\n        server_name localhost;{places}\n        location / {{ return 404; }}\n    }}"
+    ))
+}
+
+fn socket(prefix: &Path) -> PathBuf {
+    prefix.join("plugin.sock")
+}
+
+impl Options {
+    /// Writes the plugin into the folders of the sites; returns what was done, a line for each.
+    ///
+    /// # Errors
+    /// A sentence that names what could not be written, and who may.
+    pub(crate) fn install_plugin(&self, placement: Placement) -> Result<Vec<String>, String> {
+        let sites = if self.is_several() {
+            let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
+            let zones = sites::zones(&lines);
+            lines.into_iter().map(|line| line.root).zip(zones).collect()
+        } else {
+            vec![(self.root.clone(), "wordpress".to_owned())]
+        };
+        let prefix = std::path::absolute(prefix(self.prefix.as_deref()))
+            .map_err(|error| format!("wordpress: --prefix: {error}"))?;
+        let mut done = Vec::new();
+        for (root, zone) in sites {
+            let content = checked_root(&root, "--root")?.join("wp-content");
+            let secret = secret()?;
+            keep_hash(&prefix, &zone, &secret)?;
+            let connection = connection(&prefix, &zone, &secret)?;
+            let plugin = as_owner(&content, || write_plugin(&content, placement, &connection))?;
+            done.push(format!("the plugin is in {}", plugin.display()));
+        }
+        done.push(match placement {
+            Placement::Plugin => {
+                "activate it: wp plugin activate myriad-cache, or Plugins in the back office".to_owned()
+            }
+            Placement::MustUse => "as a must-use plugin it is active".to_owned(),
+        });
+        done.push("a Myriad that runs learns of it by: myriad wordpress reload".to_owned());
+        Ok(done)
+    }
+}
+
+/// A new secret, in hexadecimal digits.
+fn secret() -> Result<String, String> {
+    let mut bytes = [0; SECRET_BYTES];
+    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
+        Ok(SECRET_BYTES) => Ok(hex(&bytes)),
+        outcome => Err(format!("wordpress: --install-plugin: getrandom() failed ({outcome:?})")),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Keeps the hash of a secret for the next start.
+fn keep_hash(prefix: &Path, zone: &str, secret: &str) -> Result<(), String> {
+    let folder = prefix.join("plugins");
+    let hash = hex(&Sha256::digest(secret.as_bytes()));
+    fs::create_dir_all(&folder)
+        .and_then(|()| replace(&folder.join(zone), &format!("{hash}\n"), 0o600))
+        .map_err(|error| {
+            format!(
+                "wordpress: --install-plugin: {}: {}; name a folder that you may write with --prefix, the one that Myriad runs with",
+                folder.display(),
+                reason(&error)
+            )
+        })
+}
+
+/// PHP that tells the plugin where Myriad is, and the secret.
+fn connection(prefix: &Path, zone: &str, secret: &str) -> Result<String, String> {
+    let socket = socket(prefix);
+    let path = socket.to_str().filter(|path| !path.contains(['\'', '\\', '\n']));
+    let path = path.ok_or_else(|| {
+        format!("wordpress: --prefix {}: a path with such characters cannot be told to PHP", prefix.display())
+    })?;
+    Ok(format!(
+        "<?php\n// Written by myriad wordpress --install-plugin: where Myriad is, and this site's secret.\n\
+         return array(\n\t'api'    => 'unix:{path}:/{zone}/',\n\t'secret' => '{secret}',\n);\n"
+    ))
+}
+
+/// Runs as the owner of the folder if root runs it: where PHP may write, it may have left a link, and root would follow it.
+fn as_owner<T: Send>(folder: &Path, run: impl FnOnce() -> io::Result<T> + Send) -> Result<T, String> {
+    let known = fs::metadata(folder);
+    let owner = known.as_ref().map_or(0, MetadataExt::uid);
+    let told = |error: io::Error| {
+        format!(
+            "wordpress: --install-plugin: {}: {}; run it as root, or as the user who owns that folder",
+            folder.display(),
+            reason(&error)
+        )
+    };
+    known.as_ref().map_err(|error| told(io::Error::from(error.kind())))?;
+    if !rustix::process::geteuid().is_root() || owner == 0 {
+        return run().map_err(told);
+    }
+    let group = known.map_or(owner, |known| known.gid());
+    let account = Account { uid: owner, gid: group, groups: vec![group] };
+    // Only this thread is the owner, and it ends with the work.
+    std::thread::scope(|scope| {
+        let work = scope.spawn(move || account.assume().and_then(|()| run()));
+        work.join()
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that writes it has ended")))
+            .map_err(told)
+    })
+}
+
+/// Writes the files, and says where.
+fn write_plugin(content: &Path, placement: Placement, connection: &str) -> io::Result<PathBuf> {
+    let above = content.join(placement.folder());
+    let folder = above.join(NAME);
+    for folder in [&above, &folder, &folder.join("includes"), &folder.join("languages")] {
+        match fs::DirBuilder::new().mode(0o755).create(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    for (name, text) in FILES {
+        replace(&folder.join(name), text, 0o644)?;
+    }
+    replace(&folder.join("connection.php"), connection, 0o640)?;
+    if placement == Placement::MustUse {
+        replace(&above.join("myriad-cache.php"), LOADER, 0o644)?;
+    }
+    Ok(folder)
+}
+
+/// Writes a file beside its place and moves it there: WordPress never sees half of it.
+fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+    let new = path.with_extension(format!("new-{}", std::process::id()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.set_permissions(fs::Permissions::from_mode(mode)))
+        .and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_plugin_are_all_that_the_repository_has() {
+        let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wordpress/myriad-cache");
+        let mut found = Vec::new();
+        for folder in ["", "includes", "languages"] {
+            let Ok(entries) = fs::read_dir(top.join(folder)) else { continue };
+            let files = entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_file());
+            found.extend(files.map(|path| path.strip_prefix(&top).expect("below").display().to_string()));
+        }
+        let mut known: Vec<_> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
+        found.sort();
+        known.sort();
+        assert_eq!(known, found);
+    }
+
+    #[test]
+    fn secret_is_shared_with_the_plugin_and_only_its_hash_with_the_configuration() {
+        let top = std::env::temp_dir().join(format!("myriad-plugin-{}", std::process::id()));
+        let root = top.join("site");
+        for folder in ["wp-includes", "wp-content"] {
+            fs::create_dir_all(root.join(folder)).expect("folder");
+        }
+        fs::write(root.join("index.php"), "<?php").expect("index");
+        let options = Options { root: root.clone(), prefix: Some(top.join("prefix")), ..Options::default() };
+        assert_eq!(server(&top.join("prefix"), ["wordpress"].into_iter()), Ok(String::new()));
+        options.install_plugin(Placement::MustUse).expect("installed");
+        let folder = root.join("wp-content/mu-plugins");
+        let connection = fs::read_to_string(folder.join("myriad-cache/connection.php")).expect("connection");
+        let secret = connection.split("'secret' => '").nth(1).and_then(|rest| rest.split('\'').next());
+        let secret = secret.expect("a secret");
+        let text = server(&top.join("prefix"), ["wordpress"].into_iter()).expect("a server");
+        assert!(text.contains(&hex(&Sha256::digest(secret.as_bytes()))) && !text.contains(secret), "{text}");
+        assert!(folder.join("myriad-cache.php").is_file());
+        // A second time all is written anew.
+        options.install_plugin(Placement::Plugin).expect("installed");
+        assert!(
+            !fs::read_to_string(root.join("wp-content/plugins/myriad-cache/connection.php"))
+                .expect("file")
+                .contains(secret)
+        );
+        fs::remove_dir_all(&top).expect("clean");
+    }
+
+    #[test]
+    fn folder_that_is_not_wordpress_is_told() {
+        let options = Options { root: "/nowhere".into(), ..Options::default() };
+        assert!(options.install_plugin(Placement::Plugin).expect_err("refused").contains("--root /nowhere"));
+    }
+}

@@ -1,0 +1,264 @@
+//! The plugin of Myriad in a real WordPress: every change shows at the next request, and no other page is fetched anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use myriad_tests::{Answer, Request, Server, WordPress};
+
+/// Most pages that are looked at.
+const MOST_PAGES: usize = 150;
+
+/// Parts that a block theme has no place for: a menu below single posts, widgets below lists.
+const PARTS: &str = "<?php
+    add_action('after_setup_theme', function () { register_nav_menus(['below' => 'Below']); });
+    add_action('widgets_init', function () { register_sidebar(['id' => 'below', 'name' => 'Below']); });
+    add_filter('use_widgets_block_editor', '__return_false');
+    add_action('wp_footer', function () {
+        if (is_single()) wp_nav_menu(['menu' => 'Test menu', 'fallback_cb' => '__return_false']);
+        if (is_home()) dynamic_sidebar('below');
+    });";
+
+/// What the site needs before it is crawled.
+const PREPARE: &str = "$menu = wp_create_nav_menu('Test menu');
+    wp_update_nav_menu_item($menu, 0, ['menu-item-title' => 'Somewhere', 'menu-item-url' => 'http://example.org/', 'menu-item-status' => 'publish']);
+    update_option('widget_text', [2 => ['title' => 'Words', 'text' => 'of a widget'], '_multiwidget' => 1]);
+    update_option('sidebars_widgets', ['below' => ['text-2'], 'wp_inactive_widgets' => [], 'array_version' => 3]);
+    // Comments of one second come in any order.
+    $GLOBALS['wpdb']->query('UPDATE wp_comments SET comment_date = comment_date + INTERVAL comment_ID SECOND, \
+        comment_date_gmt = comment_date_gmt + INTERVAL comment_ID SECOND');
+    echo 'prepared';";
+
+/// Number of a post by its age: 0 is the newest.
+const POST: &str = "$nth = fn ($n) => get_posts(['numberposts' => 1, 'offset' => $n])[0]->ID;";
+
+/// Changes, in their order: each is made in a process of its own.
+const CHANGES: &[(&str, &str)] = &[
+    (
+        "publish",
+        "wp_insert_post(['post_title' => 'A new post', 'post_name' => 'a-new-post', 'post_content' => 'New words.', \
+                 'post_status' => 'publish', 'post_category' => [get_cat_ID('Rivers')]]);",
+    ),
+    (
+        "edit",
+        "wp_update_post(['ID' => $nth(20), 'post_title' => 'Another title', 'post_content' => 'Other words.']);",
+    ),
+    ("rename its address", "wp_update_post(['ID' => $nth(8), 'post_name' => 'another-address']);"),
+    (
+        "schedule",
+        "wp_insert_post(['post_title' => 'Of tomorrow', 'post_name' => 'of-tomorrow', 'post_content' => 'Later words.', \
+                  'post_status' => 'future', 'post_date' => gmdate('Y-m-d H:i:s', time() + 86400)]);",
+    ),
+    (
+        "publish what was scheduled",
+        "$id = get_posts(['post_status' => 'future'])[0]->ID; $now = gmdate('Y-m-d H:i:s', time() - 1); \
+        $GLOBALS['wpdb']->update('wp_posts', ['post_date' => $now, 'post_date_gmt' => $now], ['ID' => $id]); clean_post_cache($id); \
+        check_and_publish_future_post($id);",
+    ),
+    ("unpublish", "wp_update_post(['ID' => $nth(30), 'post_status' => 'draft']);"),
+    ("trash", "wp_trash_post($nth(40));"),
+    ("make private", "wp_update_post(['ID' => $nth(13), 'post_status' => 'private']);"),
+    ("delete", "wp_delete_post($nth(25), true);"),
+    (
+        "comment",
+        "wp_insert_comment(['comment_post_ID' => $nth(3), 'comment_author' => 'Ada', 'comment_author_email' => 'ada@example.org', 'comment_content' => 'Well said.', \
+                 'comment_approved' => 1]);",
+    ),
+    (
+        "comment that waits",
+        "wp_insert_comment(['comment_post_ID' => $nth(4), 'comment_author' => 'Bruno', 'comment_author_email' => 'bruno@example.org', \
+                            'comment_content' => 'Perhaps.', 'comment_approved' => 0]);",
+    ),
+    ("approve", "wp_set_comment_status(get_comments(['status' => 'hold'])[0]->comment_ID, 'approve');"),
+    ("rename a term", "wp_update_term(get_cat_ID('Kitchens'), 'category', ['name' => 'Cooking']);"),
+    ("change a term's address", "wp_update_term(get_cat_ID('Gardens'), 'category', ['slug' => 'plants']);"),
+    ("give a post another term", "wp_set_post_tags($nth(5), ['a new tag'], true);"),
+    (
+        "change a menu",
+        "$menu = wp_get_nav_menu_object('Test menu')->term_id; wp_update_nav_menu_item($menu, 0, \
+                       ['menu-item-title' => 'Elsewhere', 'menu-item-url' => 'http://example.net/', 'menu-item-status' => 'publish']);",
+    ),
+    (
+        "change a widget",
+        "update_option('widget_text', [2 => ['title' => 'Words', 'text' => 'changed'], '_multiwidget' => 1]);",
+    ),
+    (
+        "change a template part",
+        "$id = wp_insert_post(['post_type' => 'wp_template_part', 'post_name' => 'comments', 'post_title' => 'Comments', \
+        'post_content' => '<!-- wp:paragraph --><p>No comments here.</p><!-- /wp:paragraph -->', 'post_status' => 'publish', \
+        'tax_input' => ['wp_theme' => ['twentytwentythree']]]); wp_set_object_terms($id, 'twentytwentythree', 'wp_theme'); wp_set_object_terms($id, 'uncategorized', 'wp_template_part_area');",
+    ),
+    (
+        "change a template",
+        "$id = wp_insert_post(['post_type' => 'wp_template', 'post_name' => 'page', 'post_title' => 'Page', \
+        'post_content' => '<!-- wp:post-title /--><!-- wp:post-content /-->', 'post_status' => 'publish']); \
+        wp_set_object_terms($id, 'twentytwentythree', 'wp_theme');",
+    ),
+    ("change an author's name", "wp_update_user(['ID' => 1, 'display_name' => 'The Editor']);"),
+    ("change the tagline", "update_option('blogdescription', 'Other words below the name');"),
+    ("change the name", "update_option('blogname', 'Another name');"),
+    (
+        "add a page",
+        "wp_insert_post(['post_type' => 'page', 'post_title' => 'Imprint', 'post_content' => 'Words.', 'post_status' => 'publish']);",
+    ),
+    ("switch the theme", "switch_theme('other');"),
+];
+
+/// A page as its visitor sees it.
+#[derive(Clone, PartialEq, Eq)]
+struct Seen {
+    status: u16,
+    body: Vec<u8>,
+}
+
+struct Crawl<'a> {
+    server: &'a Server,
+    host: String,
+    targets: BTreeSet<String>,
+}
+
+impl Crawl<'_> {
+    /// A page as PHP makes it now: the cookie asks for one's own, and changes nothing in it.
+    fn uncached(&self, target: &str) -> Seen {
+        let answer = self.server.fetch(&Request::get(target).host(&self.host).field("Cookie", "NO_CACHE=1"));
+        assert_eq!(answer.cache(), "BYPASS", "{target}");
+        Seen { status: answer.status, body: answer.content() }
+    }
+
+    fn all_uncached(&self) -> BTreeMap<String, Seen> {
+        let targets: Vec<&String> = self.targets.iter().collect();
+        std::thread::scope(|scope| {
+            let parts = targets.chunks(targets.len().div_ceil(4));
+            let threads: Vec<_> = parts
+                .map(|part| {
+                    scope.spawn(move || {
+                        part.iter()
+                            .map(|target| ((*target).clone(), self.uncached(target)))
+                            .collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            threads.into_iter().flat_map(|thread| thread.join().expect("pages")).collect()
+        })
+    }
+
+    fn shared(&self, target: &str) -> Answer {
+        self.server.fetch(&Request::get(target).host(&self.host))
+    }
+
+    /// Finds pages by their links, beginning with these.
+    fn follow(&mut self, seeds: &[&str]) {
+        let mut queue: Vec<String> = seeds.iter().map(|seed| (*seed).to_owned()).collect();
+        let mut next = 0;
+        while let Some(target) = queue.get(next).cloned() {
+            next += 1;
+            if self.targets.len() >= MOST_PAGES || !self.targets.insert(target.clone()) {
+                continue;
+            }
+            let text = self.shared(&target).text();
+            queue.extend(self.links(&text));
+        }
+    }
+
+    /// Targets of this site that a page names, without those that no cache holds.
+    fn links(&self, text: &str) -> Vec<String> {
+        let origin = format!("http://{}/", self.host);
+        let links = text
+            .split(&origin)
+            .skip(1)
+            .map(|rest| rest.split(['"', '\'', '<', '#', ' ', '?', '\\']).next().unwrap_or_default());
+        let pages = links.filter(|path| !path.starts_with("wp-") || path.starts_with("wp-sitemap"));
+        pages.filter(|path| !path.contains("xmlrpc")).map(|path| format!("/{path}")).collect()
+    }
+
+    /// Has every page stored.
+    fn warm(&self) {
+        for target in &self.targets {
+            self.shared(target);
+        }
+    }
+
+    /// Compares what visitors get with what PHP makes; `before` is what it made before the change.
+    fn check(
+        &self,
+        change: &str,
+        before: &BTreeMap<String, Seen>,
+        after: &BTreeMap<String, Seen>,
+    ) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let mut changed = 0;
+        for (target, now) in after {
+            let answer = self.shared(target);
+            let cache = answer.cache().to_owned();
+            if answer.status != now.status || answer.content() != now.body {
+                wrong.push(format!("{change}: {target} is old ({cache})"));
+            }
+            let is_same = before.get(target) == Some(now);
+            changed += usize::from(!is_same);
+            if is_same && now.status == 200 && cache != "HIT" {
+                wrong.push(format!("{change}: {target} was purged ({cache})"));
+            }
+        }
+        println!("{change}: {changed} of {} pages", after.len());
+        wrong
+    }
+}
+
+/// A theme that differs in little.
+fn other_theme(site: &WordPress) {
+    let folder = site.root().join("wp-content/themes/other");
+    fs::create_dir_all(&folder).expect("folder");
+    fs::write(folder.join("style.css"), "/*\nTheme Name: Other\nTemplate: twentytwentythree\n*/")
+        .expect("style");
+    fs::write(
+        folder.join("functions.php"),
+        "<?php add_action('wp_footer', function () { echo '<p>another theme</p>'; });",
+    )
+    .expect("functions");
+}
+
+#[test]
+fn every_change_shows_at_once_and_no_other_page_is_purged() {
+    let site = WordPress::shared();
+    other_theme(&site);
+    fs::write(site.root().join("wp-content/mu-plugins/parts.php"), PARTS).expect("a plugin");
+    let server = site.serve_with_plugin();
+    let host = format!("127.0.0.1:{}", server.port);
+    assert_eq!(site.run_php(&host, PREPARE), "prepared");
+    let mut crawl = Crawl { server: &server, host: host.clone(), targets: BTreeSet::new() };
+    let seeds = [
+        "/",
+        "/feed/",
+        "/comments/feed/",
+        "/wp-sitemap.xml",
+        "/about/",
+        "/category/rivers/",
+        "/category/kitchens/",
+        "/author/admin/",
+        "/author/admin/page/4/",
+        "/page/2/",
+        "/page/3/",
+        "/page/7/",
+        "/page/10/",
+        "/category/gardens/feed/",
+        "/2026/",
+        "/2026/03/",
+    ];
+    crawl.follow(&seeds);
+    assert!(crawl.targets.len() > 60, "{:?}", crawl.targets);
+    crawl.warm();
+    let mut before = crawl.all_uncached();
+    let mut wrong = crawl.check("nothing", &before, &before);
+    for (name, code) in CHANGES {
+        site.run_php(&host, &format!("{POST} {code}"));
+        let after = crawl.all_uncached();
+        let found = crawl.check(name, &before, &after);
+        // A theme may change feeds and sitemaps, too, by its functions.
+        let is_theme = *name == "switch the theme";
+        wrong.extend(found.into_iter().filter(|text| !is_theme || text.contains("is old")));
+        let again = crawl.check(&format!("{name}, again"), &after, &after);
+        wrong.extend(again.into_iter().filter(|text| text.ends_with("is old (HIT)")));
+        before = after;
+    }
+    assert!(!server.read("error.log").contains("PHP message"), "PHP complains");
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}

@@ -1,0 +1,338 @@
+<?php
+/**
+ * What administrators see: the settings, and the menu of the admin bar.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Settings screen and admin bar.
+ */
+class Myriad_Cache_Admin {
+
+	/**
+	 * Who may purge a page.
+	 */
+	const MAY_PURGE = 'edit_others_posts';
+
+	/**
+	 * Who may purge the site, and change settings.
+	 */
+	const MAY_MANAGE = 'manage_options';
+
+	/**
+	 * Longest validity, days.
+	 */
+	const MOST_DAYS = 30;
+
+	/**
+	 * Name of the screen.
+	 */
+	const SCREEN = 'myriad-cache';
+
+	/**
+	 * Adds both.
+	 */
+	public static function start() {
+		add_action( 'admin_menu', array( __CLASS__, 'add_screen' ) );
+		add_action( 'admin_init', array( __CLASS__, 'add_settings' ) );
+		add_action( 'admin_bar_menu', array( __CLASS__, 'add_bar' ), 90 );
+		add_action( 'admin_post_myriad_cache_purge', array( __CLASS__, 'purge' ) );
+		add_action( 'init', array( __CLASS__, 'translate' ) );
+	}
+
+	/**
+	 * Loads the translation.
+	 */
+	public static function translate() {
+		load_plugin_textdomain( 'myriad-cache', false, dirname( plugin_basename( MYRIAD_CACHE_FILE ) ) . '/languages' );
+	}
+
+	/**
+	 * Adds the screen.
+	 */
+	public static function add_screen() {
+		add_options_page( __( 'Myriad Cache', 'myriad-cache' ), __( 'Myriad Cache', 'myriad-cache' ), self::MAY_MANAGE, self::SCREEN, array( __CLASS__, 'show_screen' ) );
+	}
+
+	/**
+	 * Adds the settings.
+	 */
+	public static function add_settings() {
+		register_setting(
+			self::SCREEN,
+			'myriad_cache_validity',
+			array(
+				'type'              => 'integer',
+				'default'           => Myriad_Cache_Page::VALIDITY,
+				'sanitize_callback' => array( __CLASS__, 'clean_validity' ),
+			)
+		);
+		register_setting(
+			self::SCREEN,
+			'myriad_cache_mode',
+			array(
+				'type'              => 'string',
+				'default'           => 'invalidate',
+				'sanitize_callback' => array( __CLASS__, 'clean_mode' ),
+			)
+		);
+		add_settings_section( 'pages', '', '__return_null', self::SCREEN );
+		add_settings_field( 'myriad_cache_validity', __( 'Pages are kept for', 'myriad-cache' ), array( __CLASS__, 'show_validity' ), self::SCREEN, 'pages', array( 'label_for' => 'myriad_cache_validity' ) );
+		add_settings_field( 'myriad_cache_mode', __( 'After a change', 'myriad-cache' ), array( __CLASS__, 'show_mode' ), self::SCREEN, 'pages' );
+	}
+
+	/**
+	 * Reads a validity.
+	 *
+	 * @param mixed $hours Hours, as they were written.
+	 * @return int Seconds.
+	 */
+	public static function clean_validity( $hours ) {
+		$hours = is_numeric( $hours ) ? (float) $hours : 24;
+		return (int) round( min( max( $hours, 0 ), 24 * self::MOST_DAYS ) * HOUR_IN_SECONDS );
+	}
+
+	/**
+	 * Reads a mode.
+	 *
+	 * @param mixed $mode Mode, as it was chosen.
+	 * @return string
+	 */
+	public static function clean_mode( $mode ) {
+		return 'stale' === $mode ? 'stale' : 'invalidate';
+	}
+
+	/**
+	 * Shows the field of the validity.
+	 */
+	public static function show_validity() {
+		$hours = absint( get_option( 'myriad_cache_validity', Myriad_Cache_Page::VALIDITY ) ) / HOUR_IN_SECONDS;
+		printf(
+			'<input type="number" class="small-text" id="myriad_cache_validity" name="myriad_cache_validity" min="0" max="%d" step="any" value="%s"> %s<p class="description">%s</p>',
+			(int) ( 24 * self::MOST_DAYS ),
+			esc_attr( (string) round( $hours, 2 ) ),
+			esc_html__( 'hours', 'myriad-cache' ),
+			esc_html__( 'Changes show at once all the same. A page with a nonce is kept no longer than the nonce is good.', 'myriad-cache' )
+		);
+	}
+
+	/**
+	 * Shows the choice of the mode.
+	 */
+	public static function show_mode() {
+		$modes = array(
+			'invalidate' => __( 'the next visitor gets the new page; the old one stands in where PHP or the database fails', 'myriad-cache' ),
+			'stale'      => __( 'the next visitor gets the old page at once, while the new one is made', 'myriad-cache' ),
+		);
+		$mode  = self::clean_mode( get_option( 'myriad_cache_mode', 'invalidate' ) );
+		echo '<fieldset>';
+		foreach ( $modes as $name => $text ) {
+			printf( '<label><input type="radio" name="myriad_cache_mode" value="%s" %s> %s</label><br>', esc_attr( $name ), checked( $mode, $name, false ), esc_html( $text ) );
+		}
+		echo '</fieldset>';
+	}
+
+	/**
+	 * Shows the screen.
+	 */
+	public static function show_screen() {
+		if ( ! current_user_can( self::MAY_MANAGE ) ) {
+			return;
+		}
+		echo '<div class="wrap"><h1>' . esc_html__( 'Myriad Cache', 'myriad-cache' ) . '</h1>';
+		self::show_purged();
+		echo '<h2>' . esc_html__( 'State', 'myriad-cache' ) . '</h2><table class="widefat striped" style="max-width: 50em"><tbody>';
+		foreach ( self::state() as $name => $value ) {
+			printf( '<tr><th scope="row" style="width: 12em">%s</th><td>%s</td></tr>', esc_html( $name ), esc_html( $value ) );
+		}
+		echo '</tbody></table><p>';
+		printf( '<a class="button" href="%s">%s</a></p>', esc_url( self::purge_link( '' ) ), esc_html__( 'Purge all pages', 'myriad-cache' ) );
+		echo '<h2>' . esc_html__( 'Settings', 'myriad-cache' ) . '</h2><form action="options.php" method="post">';
+		settings_fields( self::SCREEN );
+		do_settings_sections( self::SCREEN );
+		submit_button();
+		echo '</form></div>';
+	}
+
+	/**
+	 * What is known of the cache.
+	 *
+	 * @return array<string, string>
+	 */
+	public static function state() {
+		$told  = Myriad_Cache_Client::ask( 'GET', 'cache' );
+		$state = array( __( 'Connection', 'myriad-cache' ) => is_wp_error( $told ) ? $told->get_error_message() : __( 'Myriad answers.', 'myriad-cache' ) );
+		if ( ! is_wp_error( $told ) && isset( $told['zones'][0] ) ) {
+			$zone = $told['zones'][0];
+
+			$state[ __( 'Pages', 'myriad-cache' ) ] = number_format_i18n( isset( $zone['disk']['files'] ) ? max( (int) $zone['disk']['files'], (int) $zone['memory']['pages'] ) : 0 );
+		}
+		$last = get_option( Myriad_Cache_Queue::LAST );
+		if ( is_array( $last ) && isset( $last['time'], $last['pages'], $last['error'] ) ) {
+			$state[ __( 'Last purge', 'myriad-cache' ) ] = '' !== $last['error'] ? $last['error'] : sprintf(
+				/* translators: 1: number of pages, 2: how long ago, such as "5 minutes". */
+				_n( '%1$s page, %2$s ago', '%1$s pages, %2$s ago', (int) $last['pages'], 'myriad-cache' ),
+				number_format_i18n( (int) $last['pages'] ),
+				human_time_diff( (int) $last['time'] )
+			);
+		}
+		if ( get_option( Myriad_Cache_Queue::PENDING ) ) {
+			$state[ __( 'To be purged', 'myriad-cache' ) ] = __( 'Some changes could not be told; they are told as soon as Myriad answers.', 'myriad-cache' );
+		}
+		return $state;
+	}
+
+	/**
+	 * Tells how many pages were just purged.
+	 */
+	private static function show_purged() {
+		$purged = self::purged();
+		if ( '' !== $purged ) {
+			printf( '<div class="notice notice-success is-dismissible"><p>%s</p></div>', esc_html( $purged ) );
+		}
+	}
+
+	/**
+	 * What came of a purge that led here.
+	 *
+	 * @return string
+	 */
+	private static function purged() {
+		// phpcs:ignore WordPress.Security.NonceVerification -- it is a number that is shown, and nothing is done with it.
+		$count = isset( $_GET['myriad-purged'] ) ? sanitize_key( wp_unslash( $_GET['myriad-purged'] ) ) : '';
+		if ( '' === $count ) {
+			return '';
+		}
+		if ( 'failed' === $count ) {
+			return __( 'Nothing was purged: Myriad did not answer.', 'myriad-cache' );
+		}
+		/* translators: %s: number of pages. */
+		return sprintf( _n( '%s page was purged.', '%s pages were purged.', absint( $count ), 'myriad-cache' ), number_format_i18n( absint( $count ) ) );
+	}
+
+	/**
+	 * Link that purges.
+	 *
+	 * @param string $path Path and query of a page; nothing for all pages.
+	 * @return string
+	 */
+	private static function purge_link( $path ) {
+		$link = add_query_arg(
+			array(
+				'action' => 'myriad_cache_purge',
+				'path'   => rawurlencode( $path ),
+			),
+			admin_url( 'admin-post.php' )
+		);
+		return wp_nonce_url( $link, 'myriad_cache_purge' . $path );
+	}
+
+	/**
+	 * Path and query of the page at hand.
+	 *
+	 * @return string
+	 */
+	private static function path() {
+		$path = isset( $_SERVER['REQUEST_URI'] ) ? esc_url_raw( wp_unslash( $_SERVER['REQUEST_URI'] ) ) : '/';
+		return remove_query_arg( 'myriad-purged', $path );
+	}
+
+	/**
+	 * Address of a path of this site.
+	 *
+	 * @param string $path Path and query.
+	 * @return string
+	 */
+	private static function url( $path ) {
+		$home = wp_parse_url( home_url( '/' ) );
+		$port = isset( $home['port'] ) ? ':' . $home['port'] : '';
+		return $home['scheme'] . '://' . $home['host'] . $port . '/' . ltrim( $path, '/' );
+	}
+
+	/**
+	 * Adds the menu to the admin bar.
+	 *
+	 * @param WP_Admin_Bar $bar Admin bar.
+	 */
+	public static function add_bar( $bar ) {
+		if ( ! current_user_can( self::MAY_PURGE ) ) {
+			return;
+		}
+		$purged = self::purged();
+		$bar->add_node(
+			array(
+				'id'    => 'myriad-cache',
+				'title' => esc_html( '' === $purged ? __( 'Myriad', 'myriad-cache' ) : $purged ),
+				'href'  => current_user_can( self::MAY_MANAGE ) ? admin_url( 'options-general.php?page=' . self::SCREEN ) : false,
+			)
+		);
+		$items = array();
+		if ( ! is_admin() ) {
+			$items['state'] = array( self::page_state(), false );
+			$items['page']  = array( __( 'Purge this page', 'myriad-cache' ), self::purge_link( self::path() ) );
+		}
+		if ( current_user_can( self::MAY_MANAGE ) ) {
+			$items['site'] = array( __( 'Purge all pages', 'myriad-cache' ), self::purge_link( '' ) );
+		}
+		foreach ( $items as $id => $item ) {
+			$bar->add_node(
+				array(
+					'parent' => 'myriad-cache',
+					'id'     => 'myriad-cache-' . $id,
+					'title'  => esc_html( $item[0] ),
+					'href'   => $item[1],
+				)
+			);
+		}
+	}
+
+	/**
+	 * State of the page at hand, as visitors get it.
+	 *
+	 * @return string
+	 */
+	private static function page_state() {
+		$told = Myriad_Cache_Client::ask( 'GET', 'cache/page?page=' . rawurlencode( self::url( self::path() ) ) );
+		if ( is_wp_error( $told ) ) {
+			return 'myriad_cache_status_404' === $told->get_error_code() ? __( 'Visitors: not stored', 'myriad-cache' ) : $told->get_error_message();
+		}
+		$page = isset( $told['pages'][0] ) ? $told['pages'][0] : array();
+		if ( ! isset( $page['stored_ms'], $page['now_ms'], $page['fresh_until_ms'] ) ) {
+			return __( 'Visitors: not stored', 'myriad-cache' );
+		}
+		$stored = (int) ( $page['stored_ms'] / 1000 );
+		$now    = (int) ( $page['now_ms'] / 1000 );
+		if ( $page['fresh_until_ms'] <= $page['now_ms'] ) {
+			/* translators: %s: how long ago, such as "5 minutes". */
+			return sprintf( __( 'Visitors: stored %s ago, made anew at the next visit', 'myriad-cache' ), human_time_diff( $stored, $now ) );
+		}
+		/* translators: 1: how long ago, such as "5 minutes", 2: for how long, such as "1 day". */
+		return sprintf( __( 'Visitors: stored %1$s ago, holds for %2$s', 'myriad-cache' ), human_time_diff( $stored, $now ), human_time_diff( $now, (int) ( $page['fresh_until_ms'] / 1000 ) ) );
+	}
+
+	/**
+	 * Purges a page, or all of them, and leads back.
+	 */
+	public static function purge() {
+		$path = isset( $_GET['path'] ) ? esc_url_raw( wp_unslash( $_GET['path'] ) ) : ''; // phpcs:ignore WordPress.Security.NonceVerification -- it is a part of what the nonce is for.
+		check_admin_referer( 'myriad_cache_purge' . $path );
+		if ( ! current_user_can( '' === $path ? self::MAY_MANAGE : self::MAY_PURGE ) ) {
+			wp_die( esc_html__( 'You may not purge this.', 'myriad-cache' ), '', array( 'response' => 403 ) );
+		}
+		if ( '' === $path ) {
+			Myriad_Cache_Queue::add( 's' );
+		} else {
+			Myriad_Cache_Queue::add_url( self::url( $path ) );
+		}
+		$told = Myriad_Cache_Queue::flush();
+		$back = wp_get_referer();
+		$back = $back ? $back : admin_url( 'options-general.php?page=' . self::SCREEN );
+		wp_safe_redirect( add_query_arg( 'myriad-purged', is_wp_error( $told ) ? 'failed' : (string) $told['pages'], $back ) );
+		exit;
+	}
+}

@@ -1,0 +1,131 @@
+<?php
+/**
+ * Requests to Myriad.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Asks Myriad's API over a unix socket or loopback, with the secret of the site.
+ *
+ * WordPress's own HTTP functions know no unix sockets, and plugins change what they do.
+ */
+class Myriad_Cache_Client {
+
+	/**
+	 * Seconds to connect, and to wait for an answer.
+	 */
+	const PATIENCE = 2;
+
+	/**
+	 * Bytes of the longest answer.
+	 */
+	const MOST = 1048576;
+
+	/**
+	 * Where Myriad is.
+	 *
+	 * @return array{api: string, secret: string} `api` is `unix:/path/plugin.sock:/site/` or `http://127.0.0.1:8080/path/`; both are
+	 *                                            empty where nobody has said it.
+	 */
+	public static function connection() {
+		if ( defined( 'MYRIAD_CACHE_API' ) && defined( 'MYRIAD_CACHE_SECRET' ) ) {
+			return array(
+				'api'    => (string) MYRIAD_CACHE_API,
+				'secret' => (string) MYRIAD_CACHE_SECRET,
+			);
+		}
+		$file = dirname( MYRIAD_CACHE_FILE ) . '/connection.php';
+		$said = is_readable( $file ) ? include $file : array();
+		return array(
+			'api'    => isset( $said['api'] ) ? (string) $said['api'] : '',
+			'secret' => isset( $said['secret'] ) ? (string) $said['secret'] : '',
+		);
+	}
+
+	/**
+	 * Asks Myriad.
+	 *
+	 * @param string     $method Method.
+	 * @param string     $path   Path below the API, such as `purge`.
+	 * @param array|null $body   Body, sent as JSON.
+	 * @return array|WP_Error Answer, decoded.
+	 */
+	public static function ask( $method, $path, $body = null ) {
+		$connection = self::connection();
+		if ( '' === $connection['api'] || '' === $connection['secret'] ) {
+			return new WP_Error( 'myriad_cache_unconnected', __( 'The plugin does not know where Myriad is: run "myriad wordpress --install-plugin", or define MYRIAD_CACHE_API and MYRIAD_CACHE_SECRET in wp-config.php.', 'myriad-cache' ) );
+		}
+		if ( ! preg_match( '#^(?:(unix):([^:]+):|http://([^/]+))(/.*)$#', $connection['api'], $part ) ) {
+			return new WP_Error( 'myriad_cache_address', __( 'The address of Myriad is neither unix:/path/to/plugin.sock:/site/ nor http://127.0.0.1:PORT/path/.', 'myriad-cache' ) );
+		}
+		$address = 'unix' === $part[1] ? 'unix://' . $part[2] : 'tcp://' . $part[3] . ( preg_match( '/:[0-9]+$/', $part[3] ) ? '' : ':80' );
+		$text    = null === $body ? '' : (string) wp_json_encode( $body );
+		$head    = $method . ' ' . rtrim( $part[4], '/' ) . '/' . $path . " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+			. 'Authorization: Bearer ' . $connection['secret'] . "\r\n";
+		if ( '' !== $text ) {
+			$head .= "Content-Type: application/json\r\nContent-Length: " . strlen( $text ) . "\r\n";
+		}
+		$answer = self::exchange( $address, $head . "\r\n" . $text );
+		return is_wp_error( $answer ) ? $answer : self::read( $answer );
+	}
+
+	/**
+	 * Sends a request and reads the answer to its end.
+	 *
+	 * @param string $address Address.
+	 * @param string $request Request.
+	 * @return string|WP_Error
+	 */
+	private static function exchange( $address, $request ) {
+		// phpcs:disable WordPress.WP.AlternativeFunctions, WordPress.PHP.NoSilencedErrors -- a socket is no file; what fails is told below.
+		$stream = @stream_socket_client( $address, $number, $why, self::PATIENCE );
+		if ( false === $stream ) {
+			/* translators: 1: an address, 2: the system's reason. */
+			return new WP_Error( 'myriad_cache_unreachable', sprintf( __( 'Myriad does not answer at %1$s: %2$s. Is it running, and may PHP reach that socket?', 'myriad-cache' ), $address, $why ) );
+		}
+		stream_set_timeout( $stream, self::PATIENCE );
+		$answer = '';
+		$sent   = 0;
+		while ( $sent < strlen( $request ) ) {
+			$count = @fwrite( $stream, substr( $request, $sent ) );
+			if ( ! $count ) {
+				break;
+			}
+			$sent += $count;
+		}
+		if ( strlen( $request ) === $sent ) {
+			$answer = (string) stream_get_contents( $stream, self::MOST );
+		}
+		fclose( $stream );
+		// phpcs:enable
+		return $answer;
+	}
+
+	/**
+	 * Reads an answer.
+	 *
+	 * @param string $answer Answer as it came.
+	 * @return array|WP_Error
+	 */
+	private static function read( $answer ) {
+		$parts = explode( "\r\n\r\n", $answer, 2 );
+		if ( 2 !== count( $parts ) || ! preg_match( '#^HTTP/1\.[01] ([0-9]{3})#', $answer, $status ) ) {
+			return new WP_Error( 'myriad_cache_answer', __( 'Myriad did not answer in time.', 'myriad-cache' ) );
+		}
+		$told = json_decode( $parts[1], true );
+		if ( '200' === $status[1] && is_array( $told ) ) {
+			return $told;
+		}
+		$why = is_array( $told ) && isset( $told['error'] ) && is_string( $told['error'] ) ? $told['error'] : '';
+		if ( '403' === $status[1] ) {
+			$why = __( 'the secret is not the one that Myriad knows: run "myriad wordpress --install-plugin" again, and then "myriad wordpress reload"', 'myriad-cache' );
+		}
+		/* translators: 1: a status such as 403, 2: the reason. */
+		return new WP_Error( 'myriad_cache_status_' . $status[1], sprintf( __( 'Myriad answered with %1$s: %2$s', 'myriad-cache' ), $status[1], $why ) );
+	}
+}

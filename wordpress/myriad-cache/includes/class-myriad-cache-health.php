@@ -1,0 +1,93 @@
+<?php
+/**
+ * Tests of Site Health.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Says whether visitors get what the plugin thinks they get.
+ */
+class Myriad_Cache_Health {
+
+	/**
+	 * Adds the tests.
+	 */
+	public static function start() {
+		add_filter( 'site_status_tests', array( __CLASS__, 'add' ) );
+	}
+
+	/**
+	 * Adds the tests to WordPress's own.
+	 *
+	 * @param array $tests Tests.
+	 * @return array
+	 */
+	public static function add( $tests ) {
+		$tests['direct']['myriad_cache_connection'] = array(
+			'label' => __( 'Myriad is told what changes', 'myriad-cache' ),
+			'test'  => array( __CLASS__, 'connection' ),
+		);
+		$tests['direct']['myriad_cache_others']     = array(
+			'label' => __( 'One page cache', 'myriad-cache' ),
+			'test'  => array( __CLASS__, 'others' ),
+		);
+		return $tests;
+	}
+
+	/**
+	 * Whether Myriad answers, and the last purge came to something.
+	 *
+	 * @return array
+	 */
+	public static function connection() {
+		$told = Myriad_Cache_Client::ask( 'GET', 'cache' );
+		if ( is_wp_error( $told ) ) {
+			return self::result( 'connection', 'critical', __( 'Myriad is not told what changes: visitors may see old pages', 'myriad-cache' ), $told->get_error_message() );
+		}
+		if ( get_option( Myriad_Cache_Queue::PENDING ) ) {
+			$last = get_option( Myriad_Cache_Queue::LAST );
+			return self::result( 'connection', 'critical', __( 'Some changes could not be told to Myriad', 'myriad-cache' ), is_array( $last ) && isset( $last['error'] ) ? $last['error'] : '' );
+		}
+		return self::result( 'connection', 'good', __( 'Myriad is told what changes', 'myriad-cache' ), __( 'Pages are kept, and those that show a change are made anew at once.', 'myriad-cache' ) );
+	}
+
+	/**
+	 * Whether another plugin keeps pages, too: then a purge of Myriad brings back what that one has kept.
+	 *
+	 * @return array
+	 */
+	public static function others() {
+		if ( file_exists( WP_CONTENT_DIR . '/advanced-cache.php' ) && defined( 'WP_CACHE' ) && WP_CACHE ) {
+			return self::result( 'others', 'recommended', __( 'Another plugin keeps pages, too', 'myriad-cache' ), __( 'There is an advanced-cache.php, and WP_CACHE is on: after a change Myriad may get an old page from it. Switch off the page cache of that plugin.', 'myriad-cache' ) );
+		}
+		return self::result( 'others', 'good', __( 'No other plugin keeps pages', 'myriad-cache' ), __( 'Myriad gets each page from WordPress itself.', 'myriad-cache' ) );
+	}
+
+	/**
+	 * What a test comes to.
+	 *
+	 * @param string $test   Test.
+	 * @param string $status Status: `good`, `recommended` or `critical`.
+	 * @param string $label  What it comes to.
+	 * @param string $text   Why, and what to do.
+	 * @return array
+	 */
+	private static function result( $test, $status, $label, $text ) {
+		return array(
+			'label'       => $label,
+			'status'      => $status,
+			'badge'       => array(
+				'label' => __( 'Performance', 'myriad-cache' ),
+				'color' => 'blue',
+			),
+			'description' => '<p>' . esc_html( $text ) . '</p>',
+			'actions'     => '',
+			'test'        => 'myriad_cache_' . $test,
+		);
+	}
+}

@@ -1,0 +1,195 @@
+<?php
+/**
+ * The page that is being made: its tags and its validity.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Says in the head of a page what it was made from, and for how long it holds.
+ */
+class Myriad_Cache_Page {
+
+	/**
+	 * Validity of a page, seconds, where nothing was set: purges are exact, so it may be long.
+	 */
+	const VALIDITY = DAY_IN_SECONDS;
+
+	/**
+	 * Seconds for a visitor to use the nonce of a page, from when the page is replaced.
+	 */
+	const NONCE_RESERVE = HOUR_IN_SECONDS;
+
+	/**
+	 * What nonces were made for, as keys: all visitors share them.
+	 *
+	 * @var array<string, true>
+	 */
+	private static $nonces = array();
+
+	/**
+	 * What was made so far.
+	 *
+	 * @var string
+	 */
+	private static $made = '';
+
+	/**
+	 * Begins to note what the page is made from, where Myriad asks for one.
+	 */
+	public static function start() {
+		if ( ! self::is_asked_for() ) {
+			return;
+		}
+		Myriad_Cache_Tags::start();
+		add_filter( 'nonce_user_logged_out', array( __CLASS__, 'note_nonce' ), PHP_INT_MAX, 2 );
+		add_action( 'template_redirect', array( __CLASS__, 'hold' ), PHP_INT_MIN );
+	}
+
+	/**
+	 * Whether Myriad asks, for a page that others may get, too.
+	 *
+	 * @return bool
+	 */
+	private static function is_asked_for() {
+		// phpcs:disable WordPress.Security.ValidatedSanitizedInput -- these are compared, and never shown.
+		$method  = isset( $_SERVER['REQUEST_METHOD'] ) ? $_SERVER['REQUEST_METHOD'] : '';
+		$asks    = isset( $_SERVER['HTTP_SURROGATE_CAPABILITY'] ) ? $_SERVER['HTTP_SURROGATE_CAPABILITY'] : '';
+		$is_page = ( 'GET' === $method || 'HEAD' === $method ) && false !== strpos( $asks, 'myriad=' );
+		// phpcs:enable
+		$is_other = is_admin() || wp_doing_cron() || wp_doing_ajax() || ( defined( 'XMLRPC_REQUEST' ) && XMLRPC_REQUEST );
+		return $is_page && ! $is_other && ! ( defined( 'WP_CLI' ) && WP_CLI );
+	}
+
+	/**
+	 * A nonce for a visitor who is not logged in: it stands in the page of all.
+	 *
+	 * @param mixed      $user_id User, 0 for none.
+	 * @param string|int $action  What it is for.
+	 * @return mixed
+	 */
+	public static function note_nonce( $user_id, $action = -1 ) {
+		self::$nonces[ (string) $action ] = true;
+		return $user_id;
+	}
+
+	/**
+	 * Whether a nonce stands in the page: WordPress makes some for scripts that the page does not have.
+	 *
+	 * @param string $page Page.
+	 * @return bool
+	 */
+	private static function has_nonce( $page ) {
+		foreach ( array_keys( self::$nonces ) as $action ) {
+			if ( false !== strpos( $page, wp_create_nonce( '-1' === (string) $action ? -1 : $action ) ) ) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	/**
+	 * Holds the page until it is whole, since its head comes before it and names all that it shows.
+	 */
+	public static function hold() {
+		if ( ! is_user_logged_in() ) {
+			ob_start( array( __CLASS__, 'take' ) );
+		}
+	}
+
+	/**
+	 * Takes a piece of the page.
+	 *
+	 * @param string $piece Piece.
+	 * @param int    $phase Bits that say whether it is the last.
+	 * @return string What is sent now.
+	 */
+	public static function take( $piece, $phase ) {
+		self::$made .= $phase & PHP_OUTPUT_HANDLER_CLEAN ? '' : $piece;
+		if ( $phase & PHP_OUTPUT_HANDLER_CLEAN ) {
+			self::$made = '';
+		}
+		if ( ! ( $phase & PHP_OUTPUT_HANDLER_FINAL ) ) {
+			return '';
+		}
+		self::send_head();
+		$made       = self::$made;
+		self::$made = '';
+		return $made;
+	}
+
+	/**
+	 * Adds the fields of the head.
+	 */
+	private static function send_head() {
+		if ( headers_sent() ) {
+			return;
+		}
+		header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ), false );
+		if ( defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) {
+			header( 'X-Accel-Expires: 0' );
+		} elseif ( 200 === http_response_code() && ! self::says_validity() ) {
+			header( 'X-Accel-Expires: ' . self::validity( time(), self::has_nonce( self::$made ) ) );
+		}
+	}
+
+	/**
+	 * Whether the page says itself for how long it holds, or that it must not be kept.
+	 *
+	 * @return bool
+	 */
+	private static function says_validity() {
+		foreach ( headers_list() as $field ) {
+			if ( preg_match( '/^(?:X-Accel-Expires|Surrogate-Control|X-LiteSpeed-Cache-Control|Cache-Control)\s*:/i', $field ) ) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	/**
+	 * For how long the page holds.
+	 *
+	 * @param int  $now       Time.
+	 * @param bool $has_nonce Whether a nonce stands in it.
+	 * @return int Seconds.
+	 */
+	public static function validity( $now, $has_nonce ) {
+		$validity = absint( get_option( 'myriad_cache_validity', self::VALIDITY ) );
+		if ( $has_nonce ) {
+			// A nonce holds for the rest of its half of a life, and for another half.
+			$half     = max( 2, (int) apply_filters( 'nonce_life', DAY_IN_SECONDS, -1 ) ) / 2; // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- WordPress's own.
+			$left     = (int) ( ( ceil( $now / $half ) + 1 ) * $half - $now );
+			$validity = min( $validity, max( 0, $left - min( self::NONCE_RESERVE, (int) ( $half / 4 ) ) ) );
+		}
+		$next = self::next_scheduled_post();
+		if ( $next > 0 ) {
+			// Visitors are what sets off WordPress's clock: one of them comes through when a post is due.
+			$validity = min( $validity, max( 1, $next - $now ) );
+		}
+		/**
+		 * Filters for how long the page holds in the cache.
+		 *
+		 * @param int $validity Seconds.
+		 */
+		return max( 0, (int) apply_filters( 'myriad_cache_validity', $validity ) );
+	}
+
+	/**
+	 * When the next scheduled post is due.
+	 *
+	 * @return int Time, or 0.
+	 */
+	private static function next_scheduled_post() {
+		foreach ( (array) _get_cron_array() as $time => $hooks ) {
+			if ( is_array( $hooks ) && isset( $hooks['publish_future_post'] ) ) {
+				return (int) $time;
+			}
+		}
+		return 0;
+	}
+}

@@ -1,0 +1,315 @@
+<?php
+/**
+ * What is to be purged at the end of the request.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Gathers what has changed, and purges it with one request once the visitor has the answer.
+ */
+class Myriad_Cache_Queue {
+
+	/**
+	 * Option with what could not be purged.
+	 */
+	const PENDING = 'myriad_cache_pending';
+
+	/**
+	 * Option with what the last purge came to.
+	 */
+	const LAST = 'myriad_cache_last';
+
+	/**
+	 * More tags than this at once are the whole site's.
+	 */
+	const MOST = 5000;
+
+	/**
+	 * Tags of one purge: pages that bear several of them are counted once.
+	 */
+	const AT_ONCE = 400;
+
+	/**
+	 * Seconds between two tries to purge what could not be purged.
+	 */
+	const RETRY = 10;
+
+	/**
+	 * Tags, as keys, as Myriad knows them.
+	 *
+	 * @var array<string, true>
+	 */
+	private static $tags = array();
+
+	/**
+	 * Addresses, as keys.
+	 *
+	 * @var array<string, true>
+	 */
+	private static $urls = array();
+
+	/**
+	 * Posts that come into lists or go out of them, by site and number: what was known of them before and after.
+	 *
+	 * @var array<int, array<int, array>>
+	 */
+	private static $posts = array();
+
+	/**
+	 * Whether the end of the request was arranged for.
+	 *
+	 * @var bool
+	 */
+	private static $is_arranged = false;
+
+	/**
+	 * Adds tags.
+	 *
+	 * @param string ...$tags Tags without the site's number.
+	 */
+	public static function add( ...$tags ) {
+		foreach ( $tags as $tag ) {
+			self::$tags[ Myriad_Cache_Tags::named( $tag ) ] = true;
+		}
+		self::arrange();
+	}
+
+	/**
+	 * Adds an address.
+	 *
+	 * @param string|WP_Error|false $url Address.
+	 */
+	public static function add_url( $url ) {
+		if ( is_string( $url ) && '' !== $url ) {
+			self::$urls[ self::plain( $url ) ] = true;
+			self::arrange();
+		}
+	}
+
+	/**
+	 * An address without query and fragment: that covers all queries.
+	 *
+	 * @param string $url Address.
+	 * @return string
+	 */
+	private static function plain( $url ) {
+		$url = preg_replace( '/#.*$/', '', $url );
+		// Without permalinks the query is the page.
+		return preg_match( '/[?&](?:p|page_id|attachment_id|cat|author|tag|m)=/', $url ) ? $url : preg_replace( '/\?.*$/', '', $url );
+	}
+
+	/**
+	 * Adds a post that comes into lists or goes out of them. It may be called before a change and after it.
+	 *
+	 * @param WP_Post $post  Post.
+	 * @param int[]   $terms More terms of it, which it may have lost.
+	 */
+	public static function add_member( $post, $terms = array() ) {
+		$known = isset( self::$posts[ get_current_blog_id() ][ $post->ID ] ) ? self::$posts[ get_current_blog_id() ][ $post->ID ] : array(
+			'type'    => $post->post_type,
+			'terms'   => array(),
+			'authors' => array(),
+			'dates'   => array(),
+		);
+		$now   = wp_get_object_terms( $post->ID, get_object_taxonomies( $post->post_type ), array( 'fields' => 'ids' ) );
+
+		$known['terms']     = array_unique( array_merge( $known['terms'], $terms, is_array( $now ) ? $now : array() ) );
+		$known['authors'][] = (int) $post->post_author;
+		$known['dates'][]   = $post->post_date;
+
+		self::$posts[ get_current_blog_id() ][ $post->ID ] = $known;
+		self::add( 'lc' . $post->post_parent );
+	}
+
+	/**
+	 * Has the purge made at the end of the request.
+	 */
+	private static function arrange() {
+		if ( ! self::$is_arranged ) {
+			self::$is_arranged = true;
+			add_action( 'shutdown', array( __CLASS__, 'finish' ), PHP_INT_MAX );
+		}
+	}
+
+	/**
+	 * Purges what could not be purged before, where some time has passed.
+	 */
+	public static function retry() {
+		$pending = get_option( self::PENDING );
+		if ( is_array( $pending ) && isset( $pending['tried'] ) && time() - $pending['tried'] >= self::RETRY ) {
+			self::arrange();
+		}
+	}
+
+	/**
+	 * Purges, after the answer is out.
+	 */
+	public static function finish() {
+		if ( function_exists( 'fastcgi_finish_request' ) ) {
+			fastcgi_finish_request();
+		}
+		self::flush();
+	}
+
+	/**
+	 * Purges all that was gathered.
+	 *
+	 * @return array|WP_Error What it came to: `pages`, the number of pages that were purged.
+	 */
+	public static function flush() {
+		self::resolve();
+		$tags    = array_keys( self::$tags );
+		$urls    = array_keys( self::$urls );
+		$pending = get_option( self::PENDING );
+		if ( is_array( $pending ) ) {
+			$tags = array_merge( $tags, isset( $pending['tags'] ) ? (array) $pending['tags'] : array() );
+			$urls = array_merge( $urls, isset( $pending['urls'] ) ? (array) $pending['urls'] : array() );
+		}
+		self::$tags = array();
+		self::$urls = array();
+		if ( count( $tags ) + count( $urls ) > self::MOST ) {
+			$tags = array( Myriad_Cache_Tags::named( 's' ) );
+			$urls = array();
+		}
+		$tags = array_values( array_unique( $tags ) );
+		$urls = array_values( array_unique( $urls ) );
+		if ( ! $tags && ! $urls ) {
+			return array( 'pages' => 0 );
+		}
+		$told = self::send( $tags, $urls );
+		self::keep( $told, $tags, $urls, is_array( $pending ) );
+		return $told;
+	}
+
+	/**
+	 * Asks Myriad to purge.
+	 *
+	 * @param string[] $tags Tags.
+	 * @param string[] $urls Addresses.
+	 * @return array|WP_Error
+	 */
+	private static function send( $tags, $urls ) {
+		$body = array(
+			'urls' => $urls,
+			'tags' => array(),
+		);
+		foreach ( array_chunk( $tags, self::AT_ONCE ) as $some ) {
+			$body['tags'][] = implode( ' ', $some );
+		}
+		// Pages stay for when PHP fails, and nobody sees them before: unless the whole page is to go.
+		$body[ get_option( 'myriad_cache_mode', 'invalidate' ) === 'stale' ? 'soft' : 'invalidate' ] = true;
+
+		$told = Myriad_Cache_Client::ask( 'POST', 'purge', $body );
+		if ( is_wp_error( $told ) ) {
+			return $told;
+		}
+		$pages = 0;
+		foreach ( isset( $told['purges'] ) ? (array) $told['purges'] : array() as $purge ) {
+			$pages += isset( $purge['purged'] ) ? (int) $purge['purged'] : 0;
+		}
+		return array( 'pages' => $pages );
+	}
+
+	/**
+	 * Keeps what a purge came to, and what it did not come to.
+	 *
+	 * @param array|WP_Error $told        What it came to.
+	 * @param string[]       $tags        Tags.
+	 * @param string[]       $urls        Addresses.
+	 * @param bool           $was_pending Whether something was left from before.
+	 */
+	private static function keep( $told, $tags, $urls, $was_pending ) {
+		$last = array(
+			'time'  => time(),
+			'pages' => is_wp_error( $told ) ? 0 : $told['pages'],
+			'error' => is_wp_error( $told ) ? $told->get_error_message() : '',
+		);
+		update_option( self::LAST, $last, false );
+		if ( is_wp_error( $told ) && 'myriad_cache_unconnected' !== $told->get_error_code() ) {
+			$pending = array(
+				'tags'  => $tags,
+				'urls'  => $urls,
+				'tried' => time(),
+			);
+			update_option( self::PENDING, $pending, true );
+		} elseif ( $was_pending ) {
+			delete_option( self::PENDING );
+		}
+	}
+
+	/**
+	 * Finds the tags of posts that came into lists or went out of them, now that all is done.
+	 */
+	private static function resolve() {
+		$all         = self::$posts;
+		self::$posts = array();
+		foreach ( $all as $blog_id => $posts ) {
+			$is_other = is_multisite() && get_current_blog_id() !== $blog_id;
+			if ( $is_other ) {
+				switch_to_blog( $blog_id );
+			}
+			foreach ( $posts as $post_id => $known ) {
+				self::resolve_post( $post_id, $known );
+			}
+			if ( $is_other ) {
+				restore_current_blog();
+			}
+		}
+	}
+
+	/**
+	 * Finds the tags of one post.
+	 *
+	 * @param int   $post_id Post.
+	 * @param array $known   What was known of it.
+	 */
+	private static function resolve_post( $post_id, $known ) {
+		$post = get_post( $post_id );
+		if ( $post ) {
+			$now = wp_get_object_terms( $post_id, get_object_taxonomies( $post->post_type ), array( 'fields' => 'ids' ) );
+
+			$known['terms']     = array_unique( array_merge( $known['terms'], is_array( $now ) ? $now : array() ) );
+			$known['authors'][] = (int) $post->post_author;
+			$known['dates'][]   = $post->post_date;
+			if ( 'publish' === $post->post_status ) {
+				self::add_url( get_permalink( $post ) );
+				self::add_url( get_post_comments_feed_link( $post_id ) );
+			}
+		}
+		self::add( ...Myriad_Cache_Lists::of_change( $post_id, $known ) );
+		self::add( 'p' . $post_id, 'pt' . $post_id, 'adj' );
+		foreach ( array_unique( $known['dates'] ) as $date ) {
+			foreach ( Myriad_Cache_Lists::neighbours( $post_id, $known['type'], $date ) as $neighbour ) {
+				self::add( 'adj' . $neighbour );
+			}
+		}
+		self::add( ...self::sitemaps( $known ) );
+	}
+
+	/**
+	 * Sitemaps that name the post, or its author for the first time, and the index where it may gain or lose a sitemap.
+	 *
+	 * @param array $known What is known of the post.
+	 * @return string[]
+	 */
+	private static function sitemaps( $known ) {
+		$counts = wp_count_posts( $known['type'] );
+		$count  = isset( $counts->publish ) ? (int) $counts->publish : 0;
+		$tags   = array( 'smposts' . $known['type'] );
+		if ( $count % 2000 <= 1 ) {
+			$tags[] = 'smindex';
+		}
+		foreach ( array_unique( $known['authors'] ) as $author ) {
+			if ( count_user_posts( $author, array( 'post', 'page' ), true ) <= 1 ) {
+				$tags[] = 'smusers';
+				$tags[] = 'smindex';
+			}
+		}
+		return $tags;
+	}
+}

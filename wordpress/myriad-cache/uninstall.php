@@ -1,0 +1,29 @@
+<?php
+/**
+ * What is left when the plugin is deleted: nothing.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'WP_UNINSTALL_PLUGIN' ) ) {
+	exit;
+}
+
+/**
+ * Deletes the options of the site at hand.
+ */
+function myriad_cache_forget() {
+	foreach ( array( 'myriad_cache_validity', 'myriad_cache_mode', 'myriad_cache_pending', 'myriad_cache_last' ) as $myriad_cache_option ) {
+		delete_option( $myriad_cache_option );
+	}
+}
+
+if ( is_multisite() ) {
+	foreach ( get_sites( array( 'fields' => 'ids', 'number' => 0 ) ) as $myriad_cache_site ) { // phpcs:ignore WordPress.Arrays.ArrayDeclarationSpacing.AssociativeArrayFound
+		switch_to_blog( $myriad_cache_site );
+		myriad_cache_forget();
+		restore_current_blog();
+	}
+} else {
+	myriad_cache_forget();
+}
