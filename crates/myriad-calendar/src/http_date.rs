@@ -23,6 +23,16 @@ pub fn write_http_date(seconds: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&format_http_date(seconds));
 }
 
+/// A date as nginx writes it in cookies: `Thu, 31-Dec-37 23:55:55 GMT`, from 2038 on with all digits of the year.
+pub fn format_cookie_date(seconds: u64) -> String {
+    let http = format_http_date(seconds);
+    let http = String::from_utf8_lossy(&http);
+    let words: Vec<&str> = http.split(' ').collect();
+    let [weekday, day, month, year, time, zone] = words[..] else { return http.into_owned() };
+    let year = if year < "2038" { &year[2..] } else { year };
+    format!("{weekday} {day}-{month}-{year} {time} {zone}")
+}
+
 /// Seconds since the epoch of an HTTP date in any of the three formats of RFC 9110 §5.6.7; a two-digit year that
 /// would be more than 50 years after `now_s` is of the century before. `None` if it is no date or before 1970.
 ///

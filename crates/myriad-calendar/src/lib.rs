@@ -24,7 +24,7 @@ mod x509_time;
 mod zone;
 
 pub use civil::Civil;
-pub use http_date::{HTTP_DATE_LEN, format_http_date, parse_http_date, write_http_date};
+pub use http_date::{HTTP_DATE_LEN, format_cookie_date, format_http_date, parse_http_date, write_http_date};
 pub use log_time::{format_error_log_time, format_time_iso8601, format_time_local};
 pub use rfc3339::parse_rfc3339;
 pub use strftime::{Offset, offset_name, write_time};

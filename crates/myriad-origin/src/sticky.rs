@@ -4,6 +4,7 @@
 //! stored with it, and none that was stored goes out with it.
 
 use bytes::Bytes;
+use myriad_calendar::format_cookie_date;
 use myriad_conf::model::StickyExpiry;
 use myriad_http::{Known, uri};
 use myriad_upstream::{Attempts, OriginResponse};
@@ -68,7 +69,7 @@ fn value(exchange: &mut Exchange, cookie: &StickyCookiePlace, sid: &str, now_s: 
             out.extend_from_slice(b"; expires=Thu, 31-Dec-37 23:55:55 GMT; max-age=315360000");
         }
         Some(StickyExpiry::Seconds(seconds)) => {
-            let date = cookie_date(now_s.saturating_add(seconds));
+            let date = format_cookie_date(now_s.saturating_add(seconds));
             out.extend_from_slice(format!("; expires={date}; max-age={seconds}").as_bytes());
         }
     }
@@ -91,26 +92,4 @@ fn value(exchange: &mut Exchange, cookie: &StickyCookiePlace, sid: &str, now_s: 
 
 fn is_of_domain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte)
-}
-
-/// A date as nginx writes it in cookies: `Thu, 31-Dec-37 23:55:55 GMT`, from 2038 on with all digits of the year.
-fn cookie_date(seconds: u64) -> String {
-    let http = myriad_calendar::format_http_date(seconds);
-    let http = String::from_utf8_lossy(&http);
-    let words: Vec<&str> = http.split(' ').collect();
-    let [weekday, day, month, year, time, zone] = words[..] else { return http.into_owned() };
-    let year = if year < "2038" { &year[2..] } else { year };
-    format!("{weekday} {day}-{month}-{year} {time} {zone}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::cookie_date;
-
-    #[test]
-    fn dates_of_cookies_are_written_as_by_nginx() {
-        assert_eq!(cookie_date(2_145_916_555), "Thu, 31-Dec-37 23:55:55 GMT");
-        assert_eq!(cookie_date(1_361_955_004), "Wed, 27-Feb-13 08:50:04 GMT");
-        assert_eq!(cookie_date(4_102_444_800), "Fri, 01-Jan-2100 00:00:00 GMT");
-    }
 }

@@ -20,6 +20,7 @@ mod refusal;
 mod send;
 pub mod slice;
 mod transform;
+pub mod userid;
 
 pub use encoding::{Encodings, accepted, encodings};
 pub use explained::explain;

@@ -13,6 +13,7 @@ use super::encoding::encode;
 use super::headers::add_header;
 use super::headers::expires::{is_decorated, write_expires};
 use super::headers::trailers;
+use super::userid::{self, Userid};
 use super::{allow, cache_debug, conditions, cut, filters, head, keepalive, rate, slice};
 use myriad_exchange::exchange::{Answer, Exchange, HeadEdit, Request};
 use myriad_exchange::runtime::Place;
@@ -62,6 +63,9 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
         edit.edit(request, frame, (&answer, decorated), &mut head);
     }
     add_header::add(request, frame, place, decorated, &mut head);
+    if let Some(rules) = place.features.get::<Userid>() {
+        userid::add(request, frame, rules, &mut head);
+    }
     allow::add(request, &answer, &mut head);
     if let Some(rules) = &place.headers.debug {
         cache_debug::add(request, rules, &answer, &mut head);

@@ -101,7 +101,7 @@ fn versions_and_help_go_to_standard_error() {
     assert!(version.status.success() && stdout(&version).is_empty());
     let all = stderr(&myriad().arg("-V").output().expect("-V"));
     assert!(all.starts_with(&stderr(&version)) && all.contains("nginx version: nginx/1.31.4"), "{all}");
-    assert!(all.contains("--without-http_userid_module") && !all.contains("--without-http_rewrite_module"));
+    assert!(all.contains("--without-http_browser_module") && !all.contains("--without-http_rewrite_module"));
     let help = myriad().arg("-?").output().expect("-?");
     assert!(help.status.success() && stderr(&help).contains("-s signal"));
     let wrong = myriad().arg("-y").output().expect("-y");

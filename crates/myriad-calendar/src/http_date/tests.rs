@@ -108,3 +108,10 @@ fn damaged_dates_never_panic() {
         parse_http_date(&date, random.u64(..));
     }
 }
+
+#[test]
+fn dates_of_cookies_are_written_as_by_nginx() {
+    assert_eq!(format_cookie_date(2_145_916_555), "Thu, 31-Dec-37 23:55:55 GMT");
+    assert_eq!(format_cookie_date(1_361_955_004), "Wed, 27-Feb-13 08:50:04 GMT");
+    assert_eq!(format_cookie_date(4_102_444_800), "Fri, 01-Jan-2100 00:00:00 GMT");
+}

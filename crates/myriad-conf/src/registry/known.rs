@@ -66,12 +66,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
          tunnel_connect_timeout tunnel_send_timeout tunnel_send_lowat tunnel_buffer_size tunnel_read_timeout \
          tunnel_next_upstream tunnel_next_upstream_tries tunnel_next_upstream_timeout",
     ),
-    (
-        "userid",
-        NO_MODULE,
-        "userid userid_service userid_name userid_domain userid_path userid_expires userid_flags userid_p3p \
-         userid_mark",
-    ),
     ("uwsgi", NO_MODULE, "uwsgi_string"),
     (
         "xslt",

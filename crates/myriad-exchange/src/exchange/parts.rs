@@ -8,7 +8,7 @@ use myriad_encode::Coding;
 use myriad_http::RequestHead;
 use myriad_net::{Connection, RequestBody, Sent};
 
-use super::{Gathered, Lineage, Sink, Visit};
+use super::{Gathered, Lineage, Remembered, Sink, Visit};
 use crate::runtime::{PlaceId, ServerId};
 
 /// What came: the head as the client sent it, and how it came here.
@@ -159,6 +159,8 @@ pub struct Outcome {
     pub limit_rate: Option<u64>,
     /// What the visitor's limits said, and the seats that the exchange holds to its end; none where none were asked.
     pub visit: Option<Rc<Visit>>,
+    /// What features remember.
+    pub remembered: Remembered,
 }
 
 /// The head of the answer.

@@ -18,7 +18,7 @@ use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_
 use myriad_geoip::{geoip, geoip2};
 use myriad_origin::{early_hints, health_check, mirror, protocols, store, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
-use myriad_output::{cache_debug, encoding, headers, more_headers, slice};
+use myriad_output::{cache_debug, encoding, headers, more_headers, slice, userid};
 use myriad_shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
 
 /// Every feature, a line each, in the order in which they are compiled.
@@ -73,6 +73,7 @@ static FEATURES: &[Feature] = &[
     Feature::new("referers", referers::ROWS)
         .compiled_by(referers::compile)
         .with_variables(referers::VARIABLES),
+    userid::FEATURE,
     resolver::FEATURE,
     set_misc::FEATURE,
     traffic_status::FEATURE,

@@ -27,7 +27,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("grpc", INTERNAL, "grpc_internal_trailers"),
     ("proxy", NOT_YET, "proxy_add_via"),
     ("proxy", INTERNAL, "proxy_internal_body_length proxy_internal_chunked"),
-    ("userid", NO_MODULE, "uid_got uid_set uid_reset"),
 ];
 
 fn refused() -> impl Iterator<Item = DocumentedVariable> {

@@ -1,0 +1,173 @@
+//! The rows, and the words of a directive read.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, at_least};
+use myriad_conf::settings::Settings;
+
+use super::settings::{Expires, Gives, UseridSettings};
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "userid",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            let choices = [
+                ("on", Gives::SecondVersion),
+                ("v1", Gives::FirstVersion),
+                ("log", Gives::Nothing),
+                ("off", Gives::Off),
+            ];
+            said(settings).gives = args.choice(0, &choices)?;
+            Ok(())
+        }),
+        "Whether visitors get a cookie with a number of their own (`on`, `v1` as mod_uid), or it is read for logs alone (`log`).",
+    )
+    .default("off"),
+    Directive::new(
+        "userid_service",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            let number = args.number(0)?;
+            let number = u32::try_from(number).map_err(|_| args.invalid(0, "a number of 32 bits"))?;
+            said(settings).service = Some(number);
+            Ok(())
+        }),
+        "The first part of numbers: which server gave them. Without it, its address (0 with `v1`).",
+    ),
+    Directive::new(
+        "userid_name",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            let name = args.bytes(0);
+            if name.is_empty() || !name.iter().copied().all(is_of_a_name) {
+                return Err(args.invalid(0, "a cookie's name"));
+            }
+            said(settings).name = Some(name.to_vec());
+            Ok(())
+        }),
+        "The cookie's name.",
+    )
+    .default("uid"),
+    Directive::new(
+        "userid_domain",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            said(settings).domain = attribute(args)?.filter(|domain| *domain != b"none").map(<[u8]>::to_vec);
+            Ok(())
+        }),
+        "The cookie's `Domain`.",
+    )
+    .default("none"),
+    Directive::new(
+        "userid_path",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            said(settings).path = attribute(args)?.map(<[u8]>::to_vec);
+            Ok(())
+        }),
+        "The cookie's `Path`.",
+    )
+    .default("/"),
+    Directive::new(
+        "userid_expires",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            said(settings).expires = match args.bytes(0) {
+                b"max" => Expires::Max,
+                b"off" => Expires::Session,
+                _ => match args.millis(0)? / 1000 {
+                    0 => Expires::Session,
+                    seconds => Expires::Seconds(seconds),
+                },
+            };
+            Ok(())
+        }),
+        "How long browsers keep the cookie: a time, `max` (to the end of 2037), `off` (the session).",
+    )
+    .default("off"),
+    Directive::new(
+        "userid_flags",
+        Contexts::HSL,
+        at_least(1),
+        Set::Settings(flags),
+        "`secure`, `httponly`, `samesite=strict`, `samesite=lax` or `samesite=none` of the cookie; `off`.",
+    )
+    .default("off"),
+    Directive::new(
+        "userid_p3p",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            said(settings).p3p = line(args)?.filter(|value| *value != b"none").map(<[u8]>::to_vec);
+            Ok(())
+        }),
+        "The value of the field `P3P` that goes with the cookie.",
+    )
+    .default("none"),
+    Directive::new(
+        "userid_mark",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            said(settings).mark = match args.bytes(0) {
+                b"off" => None,
+                [mark] if mark.is_ascii_alphanumeric() || *mark == b'=' => Some(*mark),
+                _ => return Err(args.invalid(0, "\"off\", or a single letter, digit or \"=\"")),
+            };
+            Ok(())
+        }),
+        "A letter, digit or `=` at the end of the cookie: visitors without it are sent the cookie again, with their number.",
+    )
+    .default("off"),
+];
+
+fn said(settings: &mut Settings) -> &mut UseridSettings {
+    settings.feature_mut()
+}
+
+/// A byte of a token (RFC 9110 section 5.6.2).
+fn is_of_a_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// A value that may stand in a field line.
+fn line<'a>(args: &Arguments<'a>) -> Result<Option<&'a [u8]>, myriad_conf::Diagnostic> {
+    let value = args.bytes(0);
+    if value.iter().any(u8::is_ascii_control) {
+        return Err(args.invalid(0, "without control characters"));
+    }
+    Ok((!value.is_empty()).then_some(value))
+}
+
+/// A value that may stand in an attribute of a cookie.
+fn attribute<'a>(args: &Arguments<'a>) -> Result<Option<&'a [u8]>, myriad_conf::Diagnostic> {
+    if args.bytes(0).contains(&b';') {
+        return Err(args.invalid(0, "without \";\", which ends an attribute of a cookie"));
+    }
+    line(args)
+}
+
+fn flags(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let (mut secure, mut httponly, mut same_site) = ("", "", "");
+    for index in 0..args.len() {
+        match args.bytes(index) {
+            b"off" if args.len() == 1 => {}
+            b"secure" => secure = "; secure",
+            b"httponly" => httponly = "; httponly",
+            b"samesite=strict" => same_site = "; samesite=strict",
+            b"samesite=lax" => same_site = "; samesite=lax",
+            b"samesite=none" => same_site = "; samesite=none",
+            _ => {
+                let must_be = "\"secure\", \"httponly\", \"samesite=strict\", \"samesite=lax\", \"samesite=none\", or \"off\" alone";
+                return Err(args.invalid(index, must_be));
+            }
+        }
+    }
+    said(settings).flags = [secure, httponly, same_site].concat();
+    Ok(())
+}

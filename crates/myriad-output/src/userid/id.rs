@@ -1,0 +1,131 @@
+//! Numbers of visitors: sixteen bytes, of which base64 stands in the cookie and hexadecimal digits in variables.
+
+use std::io::Write;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+use super::settings::Gives;
+
+/// The letters of a number; what stands behind them in a cookie is padding or a mark.
+pub(super) const LETTERS: usize = 22;
+
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// What is added to the count for each number: its lowest byte tells versions apart.
+const STEP: u32 = 0x100;
+/// The first count of the first version, and of the second: no part of the latter's is zero, as in nginx.
+const FIRST: [u32; 2] = [1, 0x0303_0302];
+
+/// The counts of the process, which its workers share.
+static COUNTS: [AtomicU32; 2] = [AtomicU32::new(FIRST[0]), AtomicU32::new(FIRST[1])];
+/// What tells processes apart: when this one began, and its number.
+static START: LazyLock<u32> = LazyLock::new(|| {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    ((now.subsec_micros() / 20) << 16) | (std::process::id() & 0xffff)
+});
+
+/// A number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Id([u8; 16]);
+
+impl Id {
+    /// A new number. `service` is `userid_service`, `address` the last four bytes of the server's address, in the order of the network.
+    pub(super) fn new(gives: Gives, service: Option<u32>, address: [u8; 4], now_s: u64) -> Self {
+        // 2106 begins them anew.
+        let now = now_s as u32;
+        let parts = if gives == Gives::FirstVersion {
+            let count = COUNTS[0].fetch_add(STEP, Ordering::Relaxed);
+            [service.unwrap_or_default(), now, *START, count].map(u32::to_ne_bytes)
+        } else {
+            let count = next(&COUNTS[1]);
+            let address = service.map_or(address, u32::to_be_bytes);
+            [address, now.to_be_bytes(), START.to_be_bytes(), count.to_be_bytes()]
+        };
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(parts.as_flattened());
+        Self(bytes)
+    }
+
+    /// Reads the letters of a cookie; none where they are none, or end with zeros as no number does.
+    pub(super) fn read(letters: &[u8]) -> Option<Self> {
+        let bytes: [u8; 16] = BASE64.decode(letters.get(..LETTERS)?).ok()?.try_into().ok()?;
+        (bytes[12..] != [0; 4]).then_some(Self(bytes))
+    }
+
+    /// The letters of the cookie, with its padding.
+    pub(super) fn letters(self) -> Vec<u8> {
+        base64::engine::general_purpose::STANDARD.encode(self.0).into_bytes()
+    }
+
+    /// Writes the number as variables and logs show it: four numbers of this machine.
+    pub(super) fn write_digits(self, out: &mut Vec<u8>) {
+        let (parts, _) = self.0.as_chunks::<4>();
+        for part in parts {
+            // A vector takes all bytes.
+            let _ = write!(out, "{:08X}", u32::from_ne_bytes(*part));
+        }
+    }
+}
+
+/// The next count of the second version, which begins anew where it would fall below its first.
+fn next(counts: &AtomicU32) -> u32 {
+    let step = |count: u32| {
+        let next = count.wrapping_add(STEP);
+        Some(if next < FIRST[1] { FIRST[1] } else { next })
+    };
+    counts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).unwrap_or(FIRST[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digits(id: Id) -> String {
+        let mut out = Vec::new();
+        id.write_digits(&mut out);
+        String::from_utf8(out).expect("digits")
+    }
+
+    #[test]
+    fn number_is_read_from_the_letters_that_it_has() {
+        let id = Id::new(Gives::SecondVersion, None, [127, 0, 0, 1], 1_700_000_000);
+        let letters = id.letters();
+        assert_eq!((letters.len(), &letters[LETTERS..]), (24, &b"=="[..]));
+        assert_eq!(Id::read(&letters), Some(id));
+        assert_eq!(&id.0[..8], [127, 0, 0, 1, 0x65, 0x53, 0xf1, 0x00]);
+        assert_eq!(digits(id)[..8], format!("{:08X}", u32::from_ne_bytes([127, 0, 0, 1])));
+        assert_ne!(Id::new(Gives::SecondVersion, None, [127, 0, 0, 1], 1_700_000_000), id);
+    }
+
+    #[test]
+    fn versions_differ_in_where_their_service_stands() {
+        assert_eq!(digits(Id::new(Gives::FirstVersion, None, [1; 4], 5))[..16], *"0000000000000005");
+        let second = Id::new(Gives::SecondVersion, Some(65_534), [1; 4], 5);
+        assert_eq!(second.0[..4], [0, 0, 0xff, 0xfe]);
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_read() {
+        for letters in [&b"short"[..], b"AAAAAAAAAAAAAAAAAAAAAA", b"AAAAAAAAAAAAAAAAAA!AAA", b""] {
+            assert_eq!(Id::read(letters), None);
+        }
+    }
+
+    #[test]
+    fn count_begins_anew_behind_its_end() {
+        let counts = AtomicU32::new(u32::MAX - 0x80);
+        assert_eq!(next(&counts), u32::MAX - 0x80);
+        assert_eq!(next(&counts), FIRST[1]);
+        assert_eq!(next(&counts), FIRST[1] + STEP);
+    }
+}
