@@ -48,7 +48,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("iocp", OTHER_SYSTEM, "iocp_threads post_acceptex acceptex_read"),
     ("kqueue", OTHER_SYSTEM, "kqueue_changes kqueue_events"),
     ("event_openssl", NOT_YET, "ssl_engine"),
-    ("addition", NO_MODULE, "add_before_body add_after_body addition_types"),
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
     ("degradation", NO_MODULE, "degradation degrade"),
     (

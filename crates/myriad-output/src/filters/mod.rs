@@ -1,12 +1,13 @@
 //! What changes a body on its way to the client, in nginx's order:
 //!
 //! ```text
-//! content -> gunzip -> sub_filter -> charset -> ssi -> (gzip, br, zstd) -> client
+//! content -> gunzip -> sub_filter -> charset -> ssi -> addition -> (gzip, br, zstd) -> client
 //! ```
 //!
 //! Each filter wraps the body that is pulled, mends the head of the answer, and holds no more than a fixed window of
 //! the bytes. A filter is a folder: its settings, how they are compiled, what it does; `order.rs` names it in one line.
 
+pub mod addition;
 pub mod charset;
 pub mod gunzip;
 mod order;

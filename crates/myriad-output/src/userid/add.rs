@@ -6,8 +6,8 @@ use myriad_log::Level;
 use myriad_net::Head;
 use myriad_script::Frame;
 
-use super::Userid;
 use super::id::LETTERS;
+use super::rules::Userid;
 use super::settings::Expires;
 use super::visitor::{Given, Visitor};
 

@@ -5,6 +5,7 @@
 //! | file | what |
 //! |---|---|
 //! | `directives`, `settings` | the rows; what they say |
+//! | `rules` | the same for a place |
 //! | `id` | numbers: made, read, written |
 //! | `visitor` | the number that came, and the one that is given |
 //! | `add` | `Set-Cookie`, `P3P` |
@@ -13,33 +14,15 @@
 mod add;
 mod directives;
 mod id;
+mod rules;
 mod settings;
 mod variables;
 mod visitor;
 
 pub(crate) use add::add;
-use myriad_conf::Text;
-use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;
-use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
-use myriad_script::Template;
-use settings::{Gives, UseridSettings};
+pub(crate) use rules::Userid;
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature =
-    Feature::new("userid", directives::ROWS).compiled_by(compile).with_variables(variables::VARIABLES);
-
-/// The directives of a place.
-pub(crate) struct Userid {
-    said: UseridSettings,
-    /// `$uid_reset`, which the configuration may define.
-    reset: Template,
-}
-
-fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
-    let said = settings.feature::<UseridSettings>();
-    if said.gives != Gives::Off {
-        let reset = compiler.answer_template(&Text::builtin("$uid_reset"));
-        features.keep(Userid { said: said.clone(), reset });
-    }
-}
+    Feature::new("userid", directives::ROWS).compiled_by(rules::compile).with_variables(variables::VARIABLES);

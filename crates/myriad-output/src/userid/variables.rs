@@ -7,8 +7,8 @@ use myriad_exchange::runtime::Value::{Made, Run};
 use myriad_http::Known;
 use myriad_script::{EvalError, Frame};
 
-use super::Userid;
 use super::id::Id;
+use super::rules::Userid;
 use super::visitor::Visitor;
 
 /// A number is made once for a request, by the clock and for the connection.

@@ -9,8 +9,8 @@ use myriad_http::uri;
 use myriad_log::Level;
 use myriad_script::{EvalError, Frame};
 
-use super::Userid;
 use super::id::{Id, LETTERS};
+use super::rules::Userid;
 use super::settings::Gives;
 
 /// What is known of a visitor: found out once for a request.

@@ -17,7 +17,7 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler, VariableRegistry
 use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers, secure_link};
 use myriad_geoip::{geoip, geoip2};
 use myriad_origin::{early_hints, health_check, mirror, protocols, store, upgrade_protocols};
-use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
+use myriad_output::filters::{addition, charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, more_headers, slice, userid};
 use myriad_shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
 
@@ -52,6 +52,7 @@ static FEATURES: &[Feature] = &[
     files::ZSTD_STATIC,
     Feature::new("filters", gunzip::ROWS),
     Feature::new("filters", sub_filter::ROWS),
+    Feature::new("addition", addition::ROWS),
     files::FEATURE,
     geoip::FEATURE,
     geoip2::FEATURE,

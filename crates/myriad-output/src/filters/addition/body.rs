@@ -1,0 +1,57 @@
+//! A page with what stands before and behind it.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use myriad_exchange::subrequest::Asked;
+use myriad_http::body::{Body, BodyError, BoxBody};
+
+/// A part of the page.
+pub(super) enum Part {
+    /// An answer that is asked for when its turn has come.
+    Asked(Asked),
+    /// Bytes.
+    Body(BoxBody),
+}
+
+/// The parts, one behind the other.
+pub(super) struct AdditionBody(VecDeque<Part>);
+
+impl AdditionBody {
+    pub(super) fn new(parts: Vec<Part>) -> Self {
+        Self(parts.into())
+    }
+}
+
+impl Body for AdditionBody {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        loop {
+            match self.0.front_mut() {
+                None => return Poll::Ready(None),
+                Some(Part::Asked(asked)) => {
+                    let answer = ready!(asked.as_mut().poll(cx));
+                    if answer.answer.dropped {
+                        self.0.clear();
+                        return Poll::Ready(Some(Err(BodyError::Aborted)));
+                    }
+                    self.0[0] = Part::Body(answer.into_body());
+                }
+                Some(Part::Body(body)) => match ready!(body.as_mut().poll_data(cx)) {
+                    None => drop(self.0.pop_front()),
+                    Some(Ok(piece)) => return Poll::Ready(Some(Ok(piece))),
+                    // What is behind it would stand in the wrong place.
+                    Some(Err(error)) => {
+                        self.0.clear();
+                        return Poll::Ready(Some(Err(error)));
+                    }
+                },
+            }
+        }
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        None
+    }
+}

@@ -1,0 +1,51 @@
+//! The rows, and the words of a directive read.
+
+use myriad_conf::Diagnostic;
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, add_types, at_least};
+
+use super::settings::AdditionSettings;
+
+const HSL: Contexts = Contexts::HSL;
+
+/// The directives of `addition`.
+pub static ROWS: &[Directive] = &[
+    Directive::new(
+        "add_before_body",
+        HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            settings.feature_mut::<AdditionSettings>().before = path(args)?;
+            Ok(())
+        }),
+        "An address of this server whose answer stands before the page; an empty text for none.",
+    ),
+    Directive::new(
+        "add_after_body",
+        HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            settings.feature_mut::<AdditionSettings>().after = path(args)?;
+            Ok(())
+        }),
+        "An address of this server whose answer stands behind the page; an empty text for none.",
+    ),
+    Directive::new(
+        "addition_types",
+        HSL,
+        at_least(1),
+        Set::Settings(|settings, args| {
+            add_types(&mut settings.feature_mut::<AdditionSettings>().types, args)
+        }),
+        "Media types of pages that get something added.",
+    )
+    .default("text/html")
+    .repeats(),
+];
+
+/// A path, which is taken as it stands: neither arguments nor escapes are looked for in it, as in nginx.
+fn path(args: &Arguments<'_>) -> Result<Vec<u8>, Diagnostic> {
+    match args.bytes(0) {
+        path @ ([] | [b'/', ..]) => Ok(path.to_vec()),
+        _ => Err(args.invalid(0, "a path from the root, such as \"/footer.html\", or empty")),
+    }
+}

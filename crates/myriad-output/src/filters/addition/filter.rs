@@ -1,0 +1,77 @@
+//! The pages that get something added.
+
+use myriad_conf::settings::Settings;
+use myriad_http::Method;
+use myriad_http::media_types::TypeSet;
+use myriad_net::ResponseBody;
+
+use super::body::{AdditionBody, Part};
+use super::settings::AdditionSettings;
+use crate::filters::wrap::{begin_text, is_packed};
+use myriad_exchange::exchange::{Answer, Exchange, Filter, pulled};
+use myriad_exchange::runtime::SettingsCompiler;
+use myriad_exchange::subrequest;
+
+/// The directives of a place.
+struct Addition {
+    before: Box<[u8]>,
+    after: Box<[u8]>,
+    types: TypeSet,
+}
+
+/// Compiles the directives of a level.
+pub(crate) fn compiled(
+    _: &mut dyn SettingsCompiler,
+    settings: &Settings,
+) -> Option<Box<dyn Filter<Exchange>>> {
+    let settings = settings.feature::<AdditionSettings>();
+    if settings.before.is_empty() && settings.after.is_empty() {
+        return None;
+    }
+    let (before, after) = (settings.before.as_slice().into(), settings.after.as_slice().into());
+    Some(Box::new(Addition { before, after, types: TypeSet::new(&settings.types) }))
+}
+
+impl Filter<Exchange> for Addition {
+    fn name(&self) -> &'static str {
+        "addition"
+    }
+
+    fn changes(&self, media_type: &[u8]) -> bool {
+        !media_type.is_empty() && self.types.cover(media_type)
+    }
+
+    /// What is added is asked for by the rules of the page, as they were run.
+    fn may_shorten(&self) -> bool {
+        false
+    }
+
+    /// A part of a page gets nothing, so that pages which name each other come to an end.
+    fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
+        let is_page = answer.status == 200 && !exchange.request.is_subrequest();
+        if !is_page || is_packed(answer) || !self.changes(answer.bare_media_type()) {
+            return;
+        }
+        begin_text(answer, exchange.request.place().files.etag, true);
+        answer.without(&[b"accept-ranges"]);
+        answer.length = None;
+        answer.ranges = false;
+        answer.compressible = true;
+        let body = std::mem::replace(&mut answer.body, ResponseBody::None);
+        let mut parts = Vec::new();
+        if exchange.request.received.head.method() != Method::Head {
+            parts.extend(part(exchange, &self.before));
+            parts.push(Part::Body(pulled(body)));
+            parts.extend(part(exchange, &self.after));
+        }
+        answer.body = ResponseBody::Stream(Box::pin(AdditionBody::new(parts)), None);
+    }
+}
+
+/// What is asked for; the error log hears where it cannot be.
+fn part(exchange: &mut Exchange, path: &[u8]) -> Option<Part> {
+    if path.is_empty() {
+        return None;
+    }
+    subrequest::begin(exchange, path, b"").ok().map(|child| Part::Asked(subrequest::ask(child)))
+}

@@ -1,0 +1,14 @@
+//! What the directives say.
+
+/// The directives of a level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct AdditionSettings {
+    /// `add_before_body`: a path; empty for none.
+    pub before: Vec<u8>,
+    /// `add_after_body`: a path; empty for none.
+    pub after: Vec<u8>,
+    /// `addition_types`, lower case, always with `text/html`; `*` alone means every type.
+    pub types: Vec<String>,
+}
+
+myriad_conf::feature_settings!(AdditionSettings);
