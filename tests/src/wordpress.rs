@@ -25,6 +25,11 @@ impl WordPress {
         })
     }
 
+    /// A site of one test's own.
+    pub fn alone() -> Self {
+        Self::create()
+    }
+
     fn create() -> Self {
         let site = Self { place: Place::new() };
         site.script("create");

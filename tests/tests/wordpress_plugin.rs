@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::time::Duration;
 
-use myriad_tests::{Answer, Request, Server, WordPress};
+use myriad_tests::{Answer, Request, Server, WordPress, wait_patiently_for};
 
 /// Most pages that are looked at.
 const MOST_PAGES: usize = 150;
@@ -218,7 +219,7 @@ fn other_theme(site: &WordPress) {
 
 #[test]
 fn every_change_shows_at_once_and_no_other_page_is_purged() {
-    let site = WordPress::shared();
+    let site = WordPress::alone();
     other_theme(&site);
     fs::write(site.root().join("wp-content/mu-plugins/parts.php"), PARTS).expect("a plugin");
     let server = site.serve_with_plugin();
@@ -261,4 +262,18 @@ fn every_change_shows_at_once_and_no_other_page_is_purged() {
     }
     assert!(!server.read("error.log").contains("PHP message"), "PHP complains");
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Nobody visits but by stored pages.
+#[test]
+fn a_scheduled_post_shows_when_it_is_due() {
+    let site = WordPress::alone();
+    let server = site.serve_with_plugin();
+    let host = format!("127.0.0.1:{}", server.port);
+    let home = || server.fetch(&Request::get("/").host(&host)).text();
+    assert!(!home().contains("When it is due"));
+    let code = "wp_insert_post(['post_title' => 'When it is due', 'post_status' => 'future', \
+                'post_date' => gmdate('Y-m-d H:i:s', time() + 2)]);";
+    site.run_php(&host, code);
+    wait_patiently_for("the scheduled post", Duration::from_mins(1), || home().contains("When it is due"));
 }

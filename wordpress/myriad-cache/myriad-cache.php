@@ -21,6 +21,11 @@ if ( ! defined( 'ABSPATH' ) || defined( 'MYRIAD_CACHE_VERSION' ) ) {
 define( 'MYRIAD_CACHE_VERSION', '1.0.0' );
 define( 'MYRIAD_CACHE_FILE', __FILE__ );
 
+if ( isset( $_SERVER['MYRIAD_CLOCK'] ) && ! defined( 'DISABLE_WP_CRON' ) ) {
+	// Myriad runs what is due, so no visitor has to; without the plugin or Myriad all is as before.
+	define( 'DISABLE_WP_CRON', true );
+}
+
 require_once __DIR__ . '/includes/class-myriad-cache-tags.php';
 require_once __DIR__ . '/includes/class-myriad-cache-lists.php';
 require_once __DIR__ . '/includes/class-myriad-cache-page.php';

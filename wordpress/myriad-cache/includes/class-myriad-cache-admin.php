@@ -65,11 +65,11 @@ class Myriad_Cache_Admin {
 	public static function add_settings() {
 		register_setting(
 			self::SCREEN,
-			'myriad_cache_validity',
+			'myriad_cache_hours',
 			array(
-				'type'              => 'integer',
-				'default'           => Myriad_Cache_Page::VALIDITY,
-				'sanitize_callback' => array( __CLASS__, 'clean_validity' ),
+				'type'              => 'number',
+				'default'           => Myriad_Cache_Page::HOURS,
+				'sanitize_callback' => array( __CLASS__, 'clean_hours' ),
 			)
 		);
 		register_setting(
@@ -82,19 +82,18 @@ class Myriad_Cache_Admin {
 			)
 		);
 		add_settings_section( 'pages', '', '__return_null', self::SCREEN );
-		add_settings_field( 'myriad_cache_validity', __( 'Pages are kept for', 'myriad-cache' ), array( __CLASS__, 'show_validity' ), self::SCREEN, 'pages', array( 'label_for' => 'myriad_cache_validity' ) );
+		add_settings_field( 'myriad_cache_hours', __( 'Pages are kept for', 'myriad-cache' ), array( __CLASS__, 'show_validity' ), self::SCREEN, 'pages', array( 'label_for' => 'myriad_cache_hours' ) );
 		add_settings_field( 'myriad_cache_mode', __( 'After a change', 'myriad-cache' ), array( __CLASS__, 'show_mode' ), self::SCREEN, 'pages' );
 	}
 
 	/**
-	 * Reads a validity.
+	 * Reads a validity. What it returns it returns again: WordPress asks twice where the option is new.
 	 *
 	 * @param mixed $hours Hours, as they were written.
-	 * @return int Seconds.
+	 * @return float
 	 */
-	public static function clean_validity( $hours ) {
-		$hours = is_numeric( $hours ) ? (float) $hours : 24;
-		return (int) round( min( max( $hours, 0 ), 24 * self::MOST_DAYS ) * HOUR_IN_SECONDS );
+	public static function clean_hours( $hours ) {
+		return round( min( max( is_numeric( $hours ) ? (float) $hours : Myriad_Cache_Page::HOURS, 0 ), 24 * self::MOST_DAYS ), 2 );
 	}
 
 	/**
@@ -111,11 +110,10 @@ class Myriad_Cache_Admin {
 	 * Shows the field of the validity.
 	 */
 	public static function show_validity() {
-		$hours = absint( get_option( 'myriad_cache_validity', Myriad_Cache_Page::VALIDITY ) ) / HOUR_IN_SECONDS;
 		printf(
-			'<input type="number" class="small-text" id="myriad_cache_validity" name="myriad_cache_validity" min="0" max="%d" step="any" value="%s"> %s<p class="description">%s</p>',
+			'<input type="number" class="small-text" id="myriad_cache_hours" name="myriad_cache_hours" min="0" max="%d" step="any" value="%s"> %s<p class="description">%s</p>',
 			(int) ( 24 * self::MOST_DAYS ),
-			esc_attr( (string) round( $hours, 2 ) ),
+			esc_attr( (string) self::clean_hours( get_option( 'myriad_cache_hours', Myriad_Cache_Page::HOURS ) ) ),
 			esc_html__( 'hours', 'myriad-cache' ),
 			esc_html__( 'Changes show at once all the same. A page with a nonce is kept no longer than the nonce is good.', 'myriad-cache' )
 		);

@@ -15,9 +15,9 @@ if ( ! defined( 'ABSPATH' ) ) {
 class Myriad_Cache_Page {
 
 	/**
-	 * Validity of a page, seconds, where nothing was set: purges are exact, so it may be long.
+	 * Validity of a page, hours, where nothing was set: purges are exact, so it may be long.
 	 */
-	const VALIDITY = DAY_IN_SECONDS;
+	const HOURS = 24;
 
 	/**
 	 * Seconds for a visitor to use the nonce of a page, from when the page is replaced.
@@ -159,16 +159,16 @@ class Myriad_Cache_Page {
 	 * @return int Seconds.
 	 */
 	public static function validity( $now, $has_nonce ) {
-		$validity = absint( get_option( 'myriad_cache_validity', self::VALIDITY ) );
+		$validity = (int) round( (float) get_option( 'myriad_cache_hours', self::HOURS ) * HOUR_IN_SECONDS );
 		if ( $has_nonce ) {
 			// A nonce holds for the rest of its half of a life, and for another half.
 			$half     = max( 2, (int) apply_filters( 'nonce_life', DAY_IN_SECONDS, -1 ) ) / 2; // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- WordPress's own.
 			$left     = (int) ( ( ceil( $now / $half ) + 1 ) * $half - $now );
 			$validity = min( $validity, max( 0, $left - min( self::NONCE_RESERVE, (int) ( $half / 4 ) ) ) );
 		}
-		$next = self::next_scheduled_post();
+		$next = isset( $_SERVER['MYRIAD_CLOCK'] ) ? 0 : self::next_scheduled_post();
 		if ( $next > 0 ) {
-			// Visitors are what sets off WordPress's clock: one of them comes through when a post is due.
+			// Visitors are what sets off WordPress's clock where Myriad does not: one of them comes through when a post is due.
 			$validity = min( $validity, max( 1, $next - $now ) );
 		}
 		/**

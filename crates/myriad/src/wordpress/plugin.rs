@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::checked::checked_root;
+use super::checked::{Checked, checked_root};
 use super::options::Options;
 use super::placement::Placement;
 use super::prefix::prefix;
@@ -47,6 +47,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-page.php",
     "includes/class-myriad-cache-queue.php",
     "includes/class-myriad-cache-tags.php",
+    "languages/myriad-cache.pot",
 ];
 
 /// File in `mu-plugins` that loads the plugin from its folder: WordPress looks into no folder there.
@@ -55,6 +56,8 @@ const LOADER: &str = "<?php\n/**\n * Plugin Name: Myriad Cache (must-use)\n * De
 
 /// Name of the plugin's folder.
 const NAME: &str = "myriad-cache";
+/// Time between two looks at what is due. A look costs PHP some 30 ms.
+const CLOCK: &str = "15s";
 /// Bytes of a secret.
 const SECRET_BYTES: usize = 32;
 
@@ -65,24 +68,54 @@ pub(super) fn hash_of(prefix: &Path, zone: &str) -> Option<String> {
     (hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| hash.to_owned())
 }
 
-/// The server that plugins ask, on a socket that no visitor reaches; nothing where no site has the plugin.
-pub(super) fn server<'a>(prefix: &Path, zones: impl Iterator<Item = &'a str>) -> Result<String, String> {
-    let mut places = String::new();
-    for zone in zones {
-        if let Some(hash) = hash_of(prefix, zone) {
-            let _ = write!(
-                places,
-                "\n        location /{zone}/ {{ api write=on zone={zone} secret_sha256={hash}; }}"
-            );
-        }
+/// Groups and the server of the plugins: it listens on a socket that no visitor reaches. Nothing if no site has the plugin.
+pub(super) fn server(prefix: &Path, sites: &[Checked]) -> Result<String, String> {
+    let (mut groups, mut places) = (String::new(), String::new());
+    for site in sites {
+        let zone = &site.zone;
+        let Some(hash) = hash_of(prefix, zone) else { continue };
+        let _ = write!(
+            places,
+            "\n        location /{zone}/ {{ api write=on zone={zone} secret_sha256={hash}; }}"
+        );
+        let php = quoted(Path::new(&site.php))?;
+        let _ = write!(groups, "upstream {zone}-clock {{ server {php}; }}\n    ");
+        places.push_str(&clock(site)?);
     }
     if places.is_empty() {
         return Ok(places);
     }
     let socket = quoted(Path::new(&format!("unix:{}", socket(prefix).display())))?;
     Ok(format!(
-        "server {{\n        listen {socket};\n        server_name localhost;{places}\n        location / {{ return 404; }}\n    }}"
+        "{groups}server {{\n        listen {socket};\n        server_name localhost;{places}\n        location / {{ return 404; }}\n    }}"
     ))
+}
+
+/// Location that runs what is due in a site: WordPress's own clock goes on by visits that reach PHP, and stored pages do not. A check
+/// of a group that nobody else asks is a request at even intervals, of one worker, beside those of visitors.
+fn clock(site: &Checked) -> Result<String, String> {
+    let script = quoted(&site.root.join("wp-cron.php"))?;
+    let host = site.names.first().filter(|name| !name.starts_with(['_', '*', '.', '~']));
+    let params = [
+        ("SCRIPT_FILENAME", script.as_str()),
+        ("SCRIPT_NAME", "/wp-cron.php"),
+        ("REQUEST_URI", "/wp-cron.php"),
+        ("REQUEST_METHOD", "GET"),
+        ("SERVER_PROTOCOL", "HTTP/1.1"),
+        ("REMOTE_ADDR", "127.0.0.1"),
+        ("REDIRECT_STATUS", "200"),
+        ("HTTP_HOST", host.map_or("localhost", |name| name)),
+        ("HTTPS", if site.domains.is_empty() { "\"\"" } else { "on" }),
+    ];
+    let mut text = format!(
+        "\n        location /{zone}-clock {{\n            fastcgi_pass {zone}-clock;\n            health_check interval={CLOCK} uri=/wp-cron.php;",
+        zone = site.zone
+    );
+    for (name, value) in params {
+        let _ = write!(text, "\n            fastcgi_param {name} {value};");
+    }
+    text.push_str("\n        }");
+    Ok(text)
 }
 
 fn socket(prefix: &Path) -> PathBuf {
@@ -256,13 +289,21 @@ mod tests {
         }
         fs::write(root.join("index.php"), "<?php").expect("index");
         let options = Options { root: root.clone(), prefix: Some(top.join("prefix")), ..Options::default() };
-        assert_eq!(server(&top.join("prefix"), ["wordpress"].into_iter()), Ok(String::new()));
+        let sites = [Checked {
+            names: vec!["a.test".to_owned()],
+            domains: Vec::new(),
+            root: root.clone(),
+            php: "127.0.0.1:9000".to_owned(),
+            zone: "wordpress".to_owned(),
+        }];
+        assert_eq!(server(&top.join("prefix"), &sites), Ok(String::new()));
         options.install_plugin(Placement::MustUse).expect("installed");
         let folder = root.join("wp-content/mu-plugins");
         let connection = fs::read_to_string(folder.join("myriad-cache/connection.php")).expect("connection");
         let secret = connection.split("'secret' => '").nth(1).and_then(|rest| rest.split('\'').next());
         let secret = secret.expect("a secret");
-        let text = server(&top.join("prefix"), ["wordpress"].into_iter()).expect("a server");
+        let text = server(&top.join("prefix"), &sites).expect("a server");
+        assert!(text.contains("fastcgi_param HTTP_HOST a.test;") && text.contains("wp-cron.php;"), "{text}");
         assert!(text.contains(&hex(&Sha256::digest(secret.as_bytes()))) && !text.contains(secret), "{text}");
         assert!(folder.join("myriad-cache.php").is_file());
         // A second time all is written anew.

@@ -45,9 +45,9 @@ impl Options {
         let cache = prefix.join("cache");
         let pools = pools(sites);
         // Of many sites none may purge another's: who has the plugin purges by its secret, and by nothing else.
+        let has_plugin = |site: &Checked| plugin::hash_of(prefix, &site.zone).is_some();
         let purgers = |site: &Checked| {
-            let closed = sites.len() > 1 && plugin::hash_of(prefix, &site.zone).is_some();
-            if closed { (" from 0.0.0.0", "deny all;") } else { ("", "") }
+            if sites.len() > 1 && has_plugin(site) { (" from 0.0.0.0", "deny all;") } else { ("", "") }
         };
         let of_site = |site: &Checked| -> Result<Vec<(&str, String)>, String> {
             let names = if site.names.is_empty() { "_".to_owned() } else { site.names.join(" ") };
@@ -62,10 +62,11 @@ impl Options {
                 ("zone", site.zone.clone()),
                 ("purgers", purgers(site).0.to_owned()),
                 ("purge_access", purgers(site).1.to_owned()),
+                ("clock", if has_plugin(site) { "fastcgi_param MYRIAD_CLOCK on;" } else { "" }.to_owned()),
             ])
         };
         let of_sites = sites.iter().map(of_site).collect::<Result<Vec<_>, _>>()?;
-        let plugins = plugin::server(prefix, sites.iter().map(|site| &*site.zone))?;
+        let plugins = plugin::server(prefix, sites)?;
         let of_all =
             [("issuer", https.issuers(prefix)?), ("unknown_names", unknown_names), ("plugins", plugins)];
         let of_pools = pools.iter().map(|php| self.of_pool(&pools, php)).collect::<Result<Vec<_>, _>>()?;
@@ -163,8 +164,14 @@ mod tests {
     #[test]
     fn every_token_of_the_preset_is_filled_in() {
         let names = [("listen", "L"), ("https", "H;"), ("server_name", "N"), ("root", "R"), ("pool", "G")];
-        let more =
-            [("cache", "C"), ("zone", "Z"), ("php_children", "5"), ("purgers", ""), ("purge_access", "")];
+        let more = [
+            ("cache", "C"),
+            ("zone", "Z"),
+            ("php_children", "5"),
+            ("purgers", ""),
+            ("purge_access", ""),
+            ("clock", "K;"),
+        ];
         let site = names.into_iter().chain(more);
         let owned = |values: Vec<(&'static str, &str)>| -> Vec<_> {
             values.into_iter().map(|(name, value)| (name, value.to_owned())).collect()
