@@ -2,9 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use myriad_tests::{Answer, Request, Server, WordPress, wait_patiently_for};
+use myriad_tests::{Answer, Php, Place, Request, Server, WordPress, binary, wait_patiently_for};
 
 /// Most pages that are looked at.
 const MOST_PAGES: usize = 150;
@@ -276,4 +280,83 @@ fn a_scheduled_post_shows_when_it_is_due() {
                 'post_date' => gmdate('Y-m-d H:i:s', time() + 2)]);";
     site.run_php(&host, code);
     wait_patiently_for("the scheduled post", Duration::from_mins(1), || home().contains("When it is due"));
+}
+
+/// What the API of a site says to a request with a secret.
+fn ask(socket: &Path, zone: &str, secret: &str, body: &str) -> String {
+    let mut stream = UnixStream::connect(socket).expect("the socket of the plugin");
+    write!(
+        stream,
+        "POST /{zone}/purge HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {secret}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+/// The secret in the file that the plugin reads.
+fn secret_of(place: &Place, site: &str) -> String {
+    let file = place.read(&format!("{site}/wp-content/plugins/myriad-cache/connection.php"));
+    let secret = file.split("'secret' => '").nth(1).and_then(|rest| rest.split('\'').next());
+    secret.expect("a secret").to_owned()
+}
+
+#[test]
+fn a_site_of_many_purges_no_other_one() {
+    let mut place = Place::new();
+    for site in ["one", "two"] {
+        place.write(
+            &format!("{site}/index.php"),
+            "<?php header('Surrogate-Key: all'); echo $_SERVER['HTTP_HOST'], str_repeat(' words', 100);",
+        );
+        for name in ["wp-config.php", "wp-includes/version.php", "wp-admin/index.php", "wp-content/index.php"]
+        {
+            place.write(&format!("{site}/{name}"), "<?php");
+        }
+    }
+    let php = Php::start(&mut place);
+    let command = |place: &Place| {
+        let mut command = Command::new(binary());
+        command.arg("wordpress").arg("--prefix").arg(place.folder());
+        for site in ["one", "two"] {
+            command.args(["--site", &place.fill(&format!("{site}.test @DIR@/{site} @PHP@"))]);
+        }
+        command
+    };
+    let installed = command(&place).arg("--install-plugin").output().expect("myriad starts");
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    let mut serving = command(&place);
+    serving.args(["--listen", &place.fill("127.0.0.1:@PORT@")]);
+    let server = Server::run(place, serving);
+    let cache =
+        |site: &str| server.fetch(&Request::get("/").host(&format!("{site}.test"))).cache().to_owned();
+    for site in ["one", "two"] {
+        assert_eq!((cache(site).as_str(), cache(site).as_str()), ("MISS", "HIT"), "{site}");
+    }
+    for (method, target) in [("PURGE", "/"), ("PURGE", "/*"), ("PURGE", "/purgeall"), ("GET", "/purge/")] {
+        let answer = server.fetch(&Request::new(method, target).host("one.test"));
+        assert_eq!(answer.status, 403, "{method} {target}");
+    }
+    let (socket, own, foreign) =
+        (server.path("plugin.sock"), secret_of(&server, "one"), secret_of(&server, "two"));
+    for (secret, body) in [
+        (foreign.as_str(), "{\"all\":true}"),
+        ("", "{\"all\":true}"),
+        (own.as_str(), "{\"all\":true,\"zone\":\"two.test\"}"),
+    ] {
+        assert!(ask(&socket, "one.test", secret, body).starts_with("HTTP/1.1 403"), "{body}");
+    }
+    assert_eq!((cache("one").as_str(), cache("two").as_str()), ("HIT", "HIT"));
+    let answer = ask(
+        &socket,
+        "one.test",
+        &own,
+        "{\"tags\":[\"all\"],\"urls\":[\"http://two.test/\"],\"invalidate\":true}",
+    );
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!((cache("one").as_str(), cache("two").as_str()), ("EXPIRED", "HIT"));
+    drop(php);
 }

@@ -27,10 +27,13 @@ if ( isset( $_SERVER['MYRIAD_CLOCK'] ) && ! defined( 'DISABLE_WP_CRON' ) ) {
 }
 
 require_once __DIR__ . '/includes/class-myriad-cache-tags.php';
+require_once __DIR__ . '/includes/class-myriad-cache-notes.php';
 require_once __DIR__ . '/includes/class-myriad-cache-lists.php';
 require_once __DIR__ . '/includes/class-myriad-cache-page.php';
 require_once __DIR__ . '/includes/class-myriad-cache-client.php';
 require_once __DIR__ . '/includes/class-myriad-cache-queue.php';
+require_once __DIR__ . '/includes/class-myriad-cache-post-changes.php';
+require_once __DIR__ . '/includes/class-myriad-cache-term-changes.php';
 require_once __DIR__ . '/includes/class-myriad-cache-changes.php';
 require_once __DIR__ . '/includes/class-myriad-cache-admin.php';
 require_once __DIR__ . '/includes/class-myriad-cache-health.php';

@@ -58,7 +58,7 @@ class Myriad_Cache_Client {
 	public static function ask( $method, $path, $body = null ) {
 		$connection = self::connection();
 		if ( '' === $connection['api'] || '' === $connection['secret'] ) {
-			return new WP_Error( 'myriad_cache_unconnected', __( 'The plugin does not know where Myriad is: run "myriad wordpress --install-plugin", or define MYRIAD_CACHE_API and MYRIAD_CACHE_SECRET in wp-config.php.', 'myriad-cache' ) );
+			return new WP_Error( 'myriad_cache_unconnected', __( 'The plugin does not know where Myriad is: run myriad with "--install-plugin", or define MYRIAD_CACHE_API and MYRIAD_CACHE_SECRET in wp-config.php.', 'myriad-cache' ) );
 		}
 		if ( ! preg_match( '#^(?:(unix):([^:]+):|http://([^/]+))(/.*)$#', $connection['api'], $part ) ) {
 			return new WP_Error( 'myriad_cache_address', __( 'The address of Myriad is neither unix:/path/to/plugin.sock:/site/ nor http://127.0.0.1:PORT/path/.', 'myriad-cache' ) );
@@ -90,15 +90,13 @@ class Myriad_Cache_Client {
 		}
 		stream_set_timeout( $stream, self::PATIENCE );
 		$answer = '';
+		$length = strlen( $request );
 		$sent   = 0;
-		while ( $sent < strlen( $request ) ) {
-			$count = @fwrite( $stream, substr( $request, $sent ) );
-			if ( ! $count ) {
-				break;
-			}
+		do {
+			$count = (int) @fwrite( $stream, substr( $request, $sent ) );
 			$sent += $count;
-		}
-		if ( strlen( $request ) === $sent ) {
+		} while ( $count > 0 && $sent < $length );
+		if ( $sent === $length ) {
 			$answer = (string) stream_get_contents( $stream, self::MOST );
 		}
 		fclose( $stream );
@@ -123,7 +121,7 @@ class Myriad_Cache_Client {
 		}
 		$why = is_array( $told ) && isset( $told['error'] ) && is_string( $told['error'] ) ? $told['error'] : '';
 		if ( '403' === $status[1] ) {
-			$why = __( 'the secret is not the one that Myriad knows: run "myriad wordpress --install-plugin" again, and then "myriad wordpress reload"', 'myriad-cache' );
+			$why = __( 'the secret is not the one that Myriad knows: run myriad with "--install-plugin" again, and reload it', 'myriad-cache' );
 		}
 		/* translators: 1: a status such as 403, 2: the reason. */
 		return new WP_Error( 'myriad_cache_status_' . $status[1], sprintf( __( 'Myriad answered with %1$s: %2$s', 'myriad-cache' ), $status[1], $why ) );

@@ -271,9 +271,9 @@ class Myriad_Cache_Lists {
 		if ( isset( $bounds['term'] ) ) {
 			list( $term_id, $taxonomy ) = $bounds['term'];
 
-			$terms = get_term_children( $term_id, $taxonomy );
-			$terms = array_map( 'intval', array_merge( array( $term_id ), is_array( $terms ) ? $terms : array() ) );
-			$join  = " INNER JOIN {$wpdb->term_relationships} r ON r.object_id = p.ID INNER JOIN {$wpdb->term_taxonomy} t ON t.term_taxonomy_id = r.term_taxonomy_id";
+			$terms  = get_term_children( $term_id, $taxonomy );
+			$terms  = array_map( 'intval', array_merge( array( $term_id ), is_array( $terms ) ? $terms : array() ) );
+			$join   = " INNER JOIN {$wpdb->term_relationships} r ON r.object_id = p.ID INNER JOIN {$wpdb->term_taxonomy} t ON t.term_taxonomy_id = r.term_taxonomy_id";
 			$where .= $wpdb->prepare( ' AND t.taxonomy = %s', $taxonomy ) . ' AND t.term_id IN (' . implode( ',', $terms ) . ')';
 		}
 		if ( isset( $bounds['author'] ) ) {

@@ -45,7 +45,7 @@ class Myriad_Cache_Page {
 		if ( ! self::is_asked_for() ) {
 			return;
 		}
-		Myriad_Cache_Tags::start();
+		Myriad_Cache_Notes::start();
 		add_filter( 'nonce_user_logged_out', array( __CLASS__, 'note_nonce' ), PHP_INT_MAX, 2 );
 		add_action( 'template_redirect', array( __CLASS__, 'hold' ), PHP_INT_MIN );
 	}

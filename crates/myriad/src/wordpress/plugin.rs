@@ -44,9 +44,12 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-client.php",
     "includes/class-myriad-cache-health.php",
     "includes/class-myriad-cache-lists.php",
+    "includes/class-myriad-cache-notes.php",
     "includes/class-myriad-cache-page.php",
+    "includes/class-myriad-cache-post-changes.php",
     "includes/class-myriad-cache-queue.php",
     "includes/class-myriad-cache-tags.php",
+    "includes/class-myriad-cache-term-changes.php",
     "languages/myriad-cache.pot",
 ];
 

@@ -1,0 +1,447 @@
+<?php
+/**
+ * What WordPress asks for while it makes a page.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Notes it as tags. Each method is for one filter or action of WordPress, and changes nothing of it.
+ */
+class Myriad_Cache_Notes {
+
+	/**
+	 * How often the terms of a post were asked for, by post and taxonomy, beside the names of classes that are made of slugs.
+	 *
+	 * @var array<int, array<string, int>>
+	 */
+	private static $terms_asked = array();
+
+	/**
+	 * Terms of those posts.
+	 *
+	 * @var array<int, array<string, int[]>>
+	 */
+	private static $terms_of = array();
+
+	/**
+	 * Terms whose slugs were read for names of classes and links of posts, as keys. Feeds have neither, unless links name categories.
+	 *
+	 * @var array<int, true>
+	 */
+	private static $slugs = array();
+
+	/**
+	 * Begins to note.
+	 */
+	public static function start() {
+		Myriad_Cache_Tags::add( 's' );
+		add_action( 'pre_get_posts', array( __CLASS__, 'note_query' ), PHP_INT_MAX );
+		add_filter( 'the_posts', array( __CLASS__, 'note_posts' ), PHP_INT_MAX, 2 );
+		add_filter( 'get_pages', array( __CLASS__, 'note_pages' ), PHP_INT_MAX, 2 );
+		foreach ( array( 'post_link', 'page_link', 'post_type_link', 'attachment_link', 'the_title', 'wp_get_attachment_url', 'post_thumbnail_id' ) as $filter ) {
+			add_filter( $filter, array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
+		}
+		add_filter( 'wp_get_attachment_image_attributes', array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
+		add_filter( 'get_terms', array( __CLASS__, 'note_terms' ), PHP_INT_MAX, 3 );
+		add_filter( 'get_the_terms', array( __CLASS__, 'note_terms_of_post' ), PHP_INT_MAX, 3 );
+		add_filter( 'post_class', array( __CLASS__, 'forget_terms_of_class' ), PHP_INT_MAX, 3 );
+		add_filter( 'term_link', array( __CLASS__, 'note_term' ), PHP_INT_MAX, 2 );
+		self::start_people();
+		self::start_parts();
+	}
+
+	/**
+	 * Users, comments and options.
+	 */
+	private static function start_people() {
+		foreach ( array( 'display_name', 'nickname', 'first_name', 'last_name', 'description', 'user_url', 'user_nicename' ) as $field ) {
+			add_filter( 'get_the_author_' . $field, array( __CLASS__, 'note_user' ), PHP_INT_MAX, 2 );
+		}
+		add_filter( 'author_link', array( __CLASS__, 'note_user' ), PHP_INT_MAX, 2 );
+		add_filter( 'the_author', array( __CLASS__, 'note_author' ), PHP_INT_MAX );
+		add_filter( 'the_comments', array( __CLASS__, 'note_comments' ), PHP_INT_MAX, 2 );
+		add_filter( 'get_comments_number', array( __CLASS__, 'note_comment_count' ), PHP_INT_MAX, 2 );
+		foreach ( Myriad_Cache_Tags::OPTIONS as $option ) {
+			add_filter( 'option_' . $option, array( __CLASS__, 'note_option' ), PHP_INT_MAX, 2 );
+		}
+	}
+
+	/**
+	 * Menus, widgets, templates, blocks, neighbours, archives.
+	 */
+	private static function start_parts() {
+		add_filter( 'wp_get_nav_menu_items', array( __CLASS__, 'note_menu' ), PHP_INT_MAX, 2 );
+		add_action( 'dynamic_sidebar', array( __CLASS__, 'note_widget' ) );
+		add_action( 'dynamic_sidebar_before', array( __CLASS__, 'note_sidebar' ) );
+		add_filter( 'is_active_sidebar', array( __CLASS__, 'note_sidebar' ), PHP_INT_MAX );
+		add_filter( 'get_block_templates', array( __CLASS__, 'note_templates' ), PHP_INT_MAX, 3 );
+		add_filter( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX );
+		foreach ( array( 'previous', 'next' ) as $which ) {
+			add_filter( 'get_' . $which . '_post_where', array( __CLASS__, 'note_neighbour' ), PHP_INT_MAX, 5 );
+		}
+		add_filter( 'paginate_links', array( 'Myriad_Cache_Tags', 'note_page_count' ), PHP_INT_MAX );
+		add_filter( 'get_lastpostmodified', array( __CLASS__, 'note_last_change' ), PHP_INT_MAX );
+		foreach ( array( 'getarchives_where', 'get_calendar' ) as $filter ) {
+			add_filter( $filter, array( __CLASS__, 'note_archives' ), PHP_INT_MAX );
+		}
+	}
+
+	/**
+	 * A query: which lists it is of.
+	 *
+	 * @param WP_Query $query Query.
+	 */
+	public static function note_query( $query ) {
+		foreach ( Myriad_Cache_Lists::of_query( $query ) as $tag ) {
+			Myriad_Cache_Tags::add( $tag );
+		}
+	}
+
+	/**
+	 * Posts that a query found.
+	 *
+	 * @param WP_Post[]     $posts Posts.
+	 * @param WP_Query|null $query Query.
+	 * @return WP_Post[]
+	 */
+	public static function note_posts( $posts, $query = null ) {
+		if ( $query instanceof WP_Query && $query->is_comment_feed() && ! $query->is_singular() ) {
+			return $posts; // What shows is their comments.
+		}
+		foreach ( is_array( $posts ) ? $posts : array() as $post ) {
+			self::note_post( null, $post );
+		}
+		return $posts;
+	}
+
+	/**
+	 * Pages that a list of pages found.
+	 *
+	 * @param WP_Post[] $pages Pages.
+	 * @param array     $args  Arguments of the list.
+	 * @return WP_Post[]
+	 */
+	public static function note_pages( $pages, $args ) {
+		$parent = isset( $args['parent'] ) ? (int) $args['parent'] : -1;
+		Myriad_Cache_Tags::add( $parent > 0 ? 'lc' . $parent : 'lpage' );
+		return self::note_posts( $pages );
+	}
+
+	/**
+	 * A post whose title, link or picture was asked for.
+	 *
+	 * @param mixed       $value What was asked for.
+	 * @param WP_Post|int $post  Post.
+	 * @return mixed
+	 */
+	public static function note_post( $value, $post = 0 ) {
+		if ( is_object( $post ) ) {
+			$id   = isset( $post->ID ) ? (int) $post->ID : 0;
+			$type = isset( $post->post_type ) ? $post->post_type : '';
+		} else {
+			$id   = (int) $post;
+			$type = '';
+		}
+		if ( $id > 0 && ! in_array( $type, Myriad_Cache_Tags::INNER_TYPES, true ) ) {
+			Myriad_Cache_Tags::add( 'p' . $id );
+		}
+		return $value;
+	}
+
+	/**
+	 * Terms that a query found.
+	 *
+	 * @param mixed    $terms      Terms, numbers, names or a count.
+	 * @param string[] $taxonomies Taxonomies, or null.
+	 * @param array    $args       Arguments of the query.
+	 * @return mixed
+	 */
+	public static function note_terms( $terms, $taxonomies, $args ) {
+		$found = is_array( $terms ) ? $terms : array();
+		if ( ! empty( $args['object_ids'] ) ) {
+			// Terms of posts are noted where they are asked for; here they are only read ahead.
+			foreach ( $found as $term ) {
+				if ( $term instanceof WP_Term ) {
+					self::$slugs[ $term->term_id ] = true;
+				}
+			}
+			return $terms;
+		}
+		foreach ( $found as $term ) {
+			if ( $term instanceof WP_Term ) {
+				self::note_term( null, $term );
+			} elseif ( isset( $args['fields'] ) && 'ids' === $args['fields'] ) {
+				Myriad_Cache_Tags::add( 't' . (int) $term );
+			}
+		}
+		if ( empty( $args['include'] ) && empty( $args['slug'] ) && empty( $args['name'] ) && empty( $args['term_taxonomy_id'] ) ) {
+			foreach ( is_array( $taxonomies ) ? $taxonomies : array() as $taxonomy ) {
+				Myriad_Cache_Tags::add( 'tx' . $taxonomy );
+			}
+		}
+		return $terms;
+	}
+
+	/**
+	 * Terms of a post. They show, unless they are asked for to make names of classes.
+	 *
+	 * @param mixed  $terms    Terms, or an error.
+	 * @param int    $post_id  Post.
+	 * @param string $taxonomy Taxonomy.
+	 * @return mixed
+	 */
+	public static function note_terms_of_post( $terms, $post_id, $taxonomy ) {
+		if ( is_array( $terms ) && $terms ) {
+			foreach ( $terms as $term ) {
+				self::$slugs[ $term->term_id ] = true;
+
+				self::$terms_of[ $post_id ][ $taxonomy ][] = $term->term_id;
+			}
+			if ( ! isset( self::$terms_asked[ $post_id ][ $taxonomy ] ) ) {
+				self::$terms_asked[ $post_id ][ $taxonomy ] = 0;
+			}
+			++self::$terms_asked[ $post_id ][ $taxonomy ];
+		}
+		return $terms;
+	}
+
+	/**
+	 * Names of classes were made: the terms were asked for once for them.
+	 *
+	 * @param mixed $classes Names of classes.
+	 * @param mixed $more    More of them.
+	 * @param int   $post_id Post.
+	 * @return mixed
+	 */
+	public static function forget_terms_of_class( $classes, $more, $post_id ) {
+		if ( isset( self::$terms_asked[ $post_id ] ) ) {
+			foreach ( self::$terms_asked[ $post_id ] as $taxonomy => $asked ) {
+				self::$terms_asked[ $post_id ][ $taxonomy ] = $asked - 1;
+			}
+		}
+		return $classes;
+	}
+
+	/**
+	 * Notes the terms that were asked for otherwise.
+	 */
+	public static function finish() {
+		if ( ! is_feed() || false !== strpos( (string) get_option( 'permalink_structure' ), '%category%' ) ) {
+			foreach ( array_keys( self::$slugs ) as $term_id ) {
+				Myriad_Cache_Tags::add( 'ts' . $term_id );
+			}
+		}
+		foreach ( self::$terms_asked as $post_id => $taxonomies ) {
+			foreach ( $taxonomies as $taxonomy => $asked ) {
+				if ( $asked > 0 ) {
+					foreach ( self::$terms_of[ $post_id ][ $taxonomy ] as $term_id ) {
+						Myriad_Cache_Tags::add( 't' . $term_id );
+					}
+				}
+			}
+		}
+	}
+
+	/**
+	 * A term whose link was asked for, or that was listed.
+	 *
+	 * @param mixed   $value What was asked for.
+	 * @param WP_Term $term  Term.
+	 * @return mixed
+	 */
+	public static function note_term( $value, $term ) {
+		if ( isset( $term->term_id ) ) {
+			Myriad_Cache_Tags::add( 't' . $term->term_id );
+			Myriad_Cache_Tags::add( 'ts' . $term->term_id );
+		}
+		return $value;
+	}
+
+	/**
+	 * A user whose name or link was asked for.
+	 *
+	 * @param mixed $value   What was asked for.
+	 * @param int   $user_id User.
+	 * @return mixed
+	 */
+	public static function note_user( $value, $user_id = 0 ) {
+		Myriad_Cache_Tags::add( 'u' . (int) $user_id );
+		return $value;
+	}
+
+	/**
+	 * The author of the post at hand.
+	 *
+	 * @param mixed $name Name.
+	 * @return mixed
+	 */
+	public static function note_author( $name ) {
+		global $authordata;
+		return self::note_user( $name, isset( $authordata->ID ) ? $authordata->ID : 0 );
+	}
+
+	/**
+	 * Comments that a query found.
+	 *
+	 * @param mixed                 $comments Comments.
+	 * @param WP_Comment_Query|null $query    Query; none for those of all posts.
+	 * @return mixed
+	 */
+	public static function note_comments( $comments, $query ) {
+		$post_id = isset( $query->query_vars['post_id'] ) ? (int) $query->query_vars['post_id'] : 0;
+		Myriad_Cache_Tags::add( $post_id > 0 ? 'c' . $post_id : 'c' );
+		foreach ( is_array( $comments ) && $post_id < 1 ? $comments : array() as $comment ) {
+			if ( isset( $comment->comment_post_ID ) ) {
+				Myriad_Cache_Tags::add( 'cp' . (int) $comment->comment_post_ID );
+			}
+		}
+		return $comments;
+	}
+
+	/**
+	 * How many comments a post has.
+	 *
+	 * @param mixed $count   Count.
+	 * @param int   $post_id Post.
+	 * @return mixed
+	 */
+	public static function note_comment_count( $count, $post_id ) {
+		Myriad_Cache_Tags::add( 'c' . (int) $post_id );
+		return $count;
+	}
+
+	/**
+	 * An option.
+	 *
+	 * @param mixed  $value  Value.
+	 * @param string $option Name.
+	 * @return mixed
+	 */
+	public static function note_option( $value, $option ) {
+		Myriad_Cache_Tags::add( 'o' . $option );
+		return $value;
+	}
+
+	/**
+	 * A menu.
+	 *
+	 * @param mixed   $items Items.
+	 * @param WP_Term $menu  Menu.
+	 * @return mixed
+	 */
+	public static function note_menu( $items, $menu ) {
+		if ( isset( $menu->term_id ) ) {
+			Myriad_Cache_Tags::add( 'm' . $menu->term_id );
+		}
+		return $items;
+	}
+
+	/**
+	 * A widget in a sidebar.
+	 *
+	 * @param array $widget Widget.
+	 */
+	public static function note_widget( $widget ) {
+		if ( isset( $widget['id'] ) ) {
+			Myriad_Cache_Tags::add( 'w' . preg_replace( '/-[0-9]+$/', '', $widget['id'] ) );
+		}
+	}
+
+	/**
+	 * Which widgets are where.
+	 *
+	 * @param mixed $value What was asked for.
+	 * @return mixed
+	 */
+	public static function note_sidebar( $value ) {
+		Myriad_Cache_Tags::add( 'sb' );
+		return $value;
+	}
+
+	/**
+	 * Templates that were looked for: the one that was found, and those that would come before it.
+	 *
+	 * @param WP_Block_Template[] $templates Templates that were found.
+	 * @param array               $query     What was looked for.
+	 * @param string              $type      Template, or part.
+	 * @return WP_Block_Template[]
+	 */
+	public static function note_templates( $templates, $query, $type ) {
+		if ( 'wp_template' !== $type ) {
+			return $templates;
+		}
+		$found = wp_list_pluck( is_array( $templates ) ? $templates : array(), 'slug' );
+		foreach ( isset( $query['slug__in'] ) ? (array) $query['slug__in'] : $found as $slug ) {
+			Myriad_Cache_Tags::add( 'tpl' . $slug );
+			if ( in_array( $slug, $found, true ) ) {
+				break;
+			}
+		}
+		return $templates;
+	}
+
+	/**
+	 * A block that shows something else.
+	 *
+	 * @param array $block Block.
+	 * @return array
+	 */
+	public static function note_block( $block ) {
+		$name = isset( $block['blockName'] ) ? $block['blockName'] : '';
+		$args = isset( $block['attrs'] ) ? $block['attrs'] : array();
+		if ( 'core/template-part' === $name && isset( $args['slug'] ) ) {
+			Myriad_Cache_Tags::add( 'part' . $args['slug'] );
+		} elseif ( ( 'core/navigation' === $name || 'core/block' === $name ) && isset( $args['ref'] ) ) {
+			Myriad_Cache_Tags::add( 'p' . (int) $args['ref'] );
+		} elseif ( 'core/image' === $name && isset( $args['id'] ) ) {
+			Myriad_Cache_Tags::add( 'p' . (int) $args['id'] );
+		} elseif ( 'core/legacy-widget' === $name && isset( $args['idBase'] ) ) {
+			Myriad_Cache_Tags::add( 'w' . $args['idBase'] );
+		}
+		return $block;
+	}
+
+	/**
+	 * The neighbour of a post.
+	 *
+	 * @param string  $where          Condition.
+	 * @param bool    $in_same_term   Whether it is one of the same term.
+	 * @param mixed   $excluded_terms Terms that are left out.
+	 * @param string  $taxonomy       Taxonomy.
+	 * @param WP_Post $post           Post.
+	 * @return string
+	 */
+	public static function note_neighbour( $where, $in_same_term, $excluded_terms, $taxonomy, $post ) {
+		Myriad_Cache_Tags::add( $in_same_term || $excluded_terms || ! isset( $post->ID ) ? 'adj' : 'adj' . $post->ID );
+		return $where;
+	}
+
+	/**
+	 * Months that have posts.
+	 *
+	 * @param mixed $value What was asked for.
+	 * @return mixed
+	 */
+	public static function note_archives( $value ) {
+		Myriad_Cache_Tags::add( 'lpost' );
+		return $value;
+	}
+
+	/**
+	 * When a post was last changed, as feeds without posts say.
+	 *
+	 * @param mixed $value Time.
+	 * @return mixed
+	 */
+	public static function note_last_change( $value ) {
+		if ( did_action( 'template_redirect' ) ) {
+			Myriad_Cache_Tags::add( 'mod' );
+		}
+		return $value;
+	}
+}

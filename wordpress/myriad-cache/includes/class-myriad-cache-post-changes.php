@@ -1,0 +1,189 @@
+<?php
+/**
+ * Changes of posts of all types, and the tags that they concern.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Each method is for one action of WordPress.
+ */
+class Myriad_Cache_Post_Changes {
+
+	/**
+	 * Fields of posts that show nowhere.
+	 */
+	const INNER_META = '/^_(?:edit_|pingme$|encloseme$|wp_old_|wp_trash_|wp_desired_|oembed_|menu_item_)/';
+
+	/**
+	 * Posts of all types.
+	 */
+	public static function start() {
+		add_action( 'transition_post_status', array( __CLASS__, 'post_status' ), 10, 3 );
+		add_action( 'post_updated', array( __CLASS__, 'post_updated' ), 10, 3 );
+		add_action( 'before_delete_post', array( __CLASS__, 'post_deleted' ) );
+		add_action( 'delete_attachment', array( __CLASS__, 'post_deleted' ) );
+		add_action( 'add_attachment', array( __CLASS__, 'attachment' ) );
+		add_action( 'edit_attachment', array( __CLASS__, 'attachment' ) );
+		foreach ( array( 'added_post_meta', 'updated_post_meta', 'deleted_post_meta' ) as $action ) {
+			add_action( $action, array( __CLASS__, 'post_meta' ), 10, 3 );
+		}
+	}
+
+	/**
+	 * Whether anybody sees posts of a status.
+	 *
+	 * @param string $status Status.
+	 * @return bool
+	 */
+	public static function is_shown( $status ) {
+		$known = get_post_status_object( $status );
+		return 'inherit' === $status || ( $known && $known->public );
+	}
+
+	/**
+	 * Parts of the site that are kept as posts.
+	 *
+	 * @param WP_Post $post Post.
+	 * @return bool Whether it is such.
+	 */
+	private static function is_part( $post ) {
+		switch ( $post->post_type ) {
+			case 'wp_template':
+				Myriad_Cache_Queue::add( 'tpl' . $post->post_name );
+				return true;
+			case 'wp_template_part':
+				Myriad_Cache_Queue::add( 'part' . $post->post_name );
+				return true;
+			case 'wp_global_styles':
+			case 'custom_css':
+				Myriad_Cache_Queue::add( 's' );
+				return true;
+			case 'nav_menu_item':
+				foreach ( (array) wp_get_object_terms( $post->ID, 'nav_menu', array( 'fields' => 'ids' ) ) as $menu_id ) {
+					Myriad_Cache_Term_Changes::menu( $menu_id );
+				}
+				return true;
+			default:
+				return in_array( $post->post_type, Myriad_Cache_Tags::INNER_TYPES, true );
+		}
+	}
+
+	/**
+	 * A post got a status, perhaps the one it had.
+	 *
+	 * @param string  $status New status.
+	 * @param string  $before Old status.
+	 * @param WP_Post $post   Post.
+	 */
+	public static function post_status( $status, $before, $post ) {
+		$is  = self::is_shown( $status );
+		$was = self::is_shown( $before ) && 'new' !== $before;
+		if ( ( ! $is && ! $was ) || self::is_part( $post ) ) {
+			return;
+		}
+		Myriad_Cache_Queue::add( 'p' . $post->ID );
+		if ( $is !== $was ) {
+			Myriad_Cache_Queue::add_member( $post );
+			Myriad_Cache_Queue::add( 'cp' . $post->ID );
+		}
+		if ( $is && ! $was ) {
+			// Its comments show where the newest of all posts do, and feeds say when something was changed.
+			self::last_change( $post );
+			if ( $post->comment_count > 0 ) {
+				Myriad_Cache_Queue::add( 'c' );
+			}
+		}
+	}
+
+	/**
+	 * A post was changed.
+	 *
+	 * @param int     $post_id Post.
+	 * @param WP_Post $after   As it is.
+	 * @param WP_Post $before  As it was.
+	 */
+	public static function post_updated( $post_id, $after, $before ) {
+		if ( ! self::is_shown( $before->post_status ) || in_array( $after->post_type, Myriad_Cache_Tags::INNER_TYPES, true ) ) {
+			return;
+		}
+		if ( ! self::is_shown( $after->post_status ) ) {
+			self::last_change( $before );
+			return;
+		}
+		Myriad_Cache_Queue::add( 'pt' . $post_id );
+		self::last_change( $before );
+		self::last_change( $after );
+		if ( $after->post_date !== $before->post_date || $after->post_author !== $before->post_author || $after->post_type !== $before->post_type || $after->post_password !== $before->post_password ) {
+			Myriad_Cache_Queue::add_member( $before );
+			Myriad_Cache_Queue::add_member( $after );
+		}
+		$is_moved = $after->post_name !== $before->post_name || $after->post_parent !== $before->post_parent;
+		if ( $is_moved ) {
+			Myriad_Cache_Queue::add_url( get_permalink( $after ) );
+			Myriad_Cache_Queue::add( 'smposts' . $after->post_type );
+		} elseif ( version_compare( get_bloginfo( 'version' ), '6.5', '>=' ) ) {
+			// From 6.5 on a sitemap says when a post was changed.
+			Myriad_Cache_Queue::add( 'smposts' . $after->post_type );
+		}
+		if ( is_post_type_hierarchical( $after->post_type ) && ( $is_moved || $after->post_title !== $before->post_title || $after->menu_order !== $before->menu_order ) ) {
+			Myriad_Cache_Queue::add( 'l' . $after->post_type, 'lany', 'lc' . $before->post_parent, 'lc' . $after->post_parent );
+			foreach ( $is_moved ? get_pages( array( 'child_of' => $post_id, 'post_type' => $after->post_type ) ) : array() as $below ) { // phpcs:ignore WordPress.Arrays.ArrayDeclarationSpacing.AssociativeArrayFound
+				Myriad_Cache_Queue::add( 'p' . $below->ID );
+			}
+		}
+	}
+
+	/**
+	 * A post is about to be deleted.
+	 *
+	 * @param int $post_id Post.
+	 */
+	public static function post_deleted( $post_id ) {
+		$post = get_post( $post_id );
+		if ( $post && self::is_shown( $post->post_status ) && ! self::is_part( $post ) ) {
+			self::last_change( $post );
+			Myriad_Cache_Queue::add_member( $post );
+		}
+	}
+
+	/**
+	 * A post comes or goes that is perhaps the last one that was changed.
+	 *
+	 * @param WP_Post $post Post, as it is or was.
+	 */
+	private static function last_change( $post ) {
+		global $wpdb;
+		// phpcs:ignore WordPress.DB -- what WordPress keeps of it is older than the change.
+		$last = (string) $wpdb->get_var( $wpdb->prepare( "SELECT MAX(post_modified_gmt) FROM {$wpdb->posts} WHERE post_status = 'publish' AND ID <> %d", $post->ID ) );
+		if ( max( $post->post_modified_gmt, $post->post_date_gmt ) >= $last ) {
+			Myriad_Cache_Queue::add( 'mod' );
+		}
+	}
+
+	/**
+	 * A file of the library.
+	 *
+	 * @param int $post_id Post.
+	 */
+	public static function attachment( $post_id ) {
+		Myriad_Cache_Queue::add( 'p' . (int) $post_id );
+	}
+
+	/**
+	 * A field of a post.
+	 *
+	 * @param int|int[] $meta_id Field.
+	 * @param int       $post_id Post.
+	 * @param string    $name    Name of the field.
+	 */
+	public static function post_meta( $meta_id, $post_id, $name ) {
+		if ( ! preg_match( self::INNER_META, $name ) && self::is_shown( (string) get_post_status( $post_id ) ) ) {
+			Myriad_Cache_Queue::add( 'p' . (int) $post_id );
+		}
+	}
+}

@@ -1,0 +1,242 @@
+<?php
+/**
+ * Changes of terms and menus, and the tags that they concern.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Each method is for one action of WordPress.
+ */
+class Myriad_Cache_Term_Changes {
+
+	/**
+	 * Terms before they change: slug, name and parent.
+	 *
+	 * @var array<int, WP_Term>
+	 */
+	private static $terms_before = array();
+
+	/**
+	 * How many posts terms had before they are counted, by term and taxonomy.
+	 *
+	 * @var array<int, int>
+	 */
+	private static $counts_before = array();
+
+	/**
+	 * Terms and menus.
+	 */
+	public static function start() {
+		add_action( 'set_object_terms', array( __CLASS__, 'terms_of_post' ), 10, 6 );
+		add_action( 'deleted_term_relationships', array( __CLASS__, 'terms_lost' ), 10, 3 );
+		add_action( 'created_term', array( __CLASS__, 'term_created' ), 10, 3 );
+		add_action( 'edit_terms', array( __CLASS__, 'term_before' ), 10, 2 );
+		add_action( 'edited_term', array( __CLASS__, 'term_edited' ), 10, 3 );
+		add_action( 'delete_term', array( __CLASS__, 'term_deleted' ), 10, 5 );
+		add_action( 'edit_term_taxonomy', array( __CLASS__, 'term_count_before' ), 10, 2 );
+		add_action( 'edited_term_taxonomy', array( __CLASS__, 'term_counted' ), 10, 2 );
+		foreach ( array( 'added_term_meta', 'updated_term_meta', 'deleted_term_meta' ) as $action ) {
+			add_action( $action, array( __CLASS__, 'term_meta' ), 10, 2 );
+		}
+		foreach ( array( 'wp_update_nav_menu', 'wp_update_nav_menu_item', 'wp_delete_nav_menu' ) as $action ) {
+			add_action( $action, array( __CLASS__, 'menu' ) );
+		}
+	}
+
+	/**
+	 * A post got terms.
+	 *
+	 * @param int    $object_id Post.
+	 * @param array  $terms     Terms as they were given.
+	 * @param int[]  $now       Terms and taxonomies that it has.
+	 * @param string $taxonomy  Taxonomy.
+	 * @param bool   $append    Whether they were added.
+	 * @param int[]  $before    Terms and taxonomies that it had.
+	 */
+	public static function terms_of_post( $object_id, $terms, $now, $taxonomy, $append, $before ) {
+		if ( ! $append ) {
+			self::terms_lost( $object_id, array_diff( $before, $now ), $taxonomy );
+		}
+		self::terms_lost( $object_id, array_diff( $now, $before ), $taxonomy );
+	}
+
+	/**
+	 * A post got terms, or lost them.
+	 *
+	 * @param int    $object_id Post.
+	 * @param int[]  $ids       Terms and taxonomies.
+	 * @param string $taxonomy  Taxonomy.
+	 */
+	public static function terms_lost( $object_id, $ids, $taxonomy ) {
+		$ids = array_map( 'intval', (array) $ids );
+		if ( ! $ids ) {
+			return;
+		}
+		$terms = array();
+		foreach ( $ids as $id ) {
+			$term = get_term_by( 'term_taxonomy_id', $id, $taxonomy );
+			if ( $term ) {
+				$terms[] = $term->term_id;
+			}
+		}
+		if ( 'nav_menu' === $taxonomy ) {
+			array_map( array( __CLASS__, 'menu' ), $terms );
+			return;
+		}
+		$post = get_post( $object_id );
+		if ( ! $post || ! is_object_in_taxonomy( $post->post_type, $taxonomy ) || ! Myriad_Cache_Post_Changes::is_shown( $post->post_status ) || in_array( $post->post_type, Myriad_Cache_Tags::INNER_TYPES, true ) ) {
+			return;
+		}
+		Myriad_Cache_Queue::add( 'p' . $post->ID );
+		foreach ( $terms as $term_id ) {
+			Myriad_Cache_Queue::add( 'lt' . $term_id, 'lt' . $term_id . '.x', 'lt' . $term_id . '-any' );
+			foreach ( get_ancestors( $term_id, $taxonomy, 'taxonomy' ) as $above ) {
+				Myriad_Cache_Queue::add( 'lt' . $above, 'lt' . $above . '.x', 'lt' . $above . '-any' );
+			}
+		}
+	}
+
+	/**
+	 * A term is new.
+	 *
+	 * @param int    $term_id  Term.
+	 * @param int    $tt_id    Term and taxonomy.
+	 * @param string $taxonomy Taxonomy.
+	 */
+	public static function term_created( $term_id, $tt_id, $taxonomy ) {
+		if ( is_taxonomy_viewable( $taxonomy ) ) {
+			Myriad_Cache_Queue::add( 'tx' . $taxonomy );
+			Myriad_Cache_Queue::add_url( get_term_link( (int) $term_id, $taxonomy ) );
+		}
+	}
+
+	/**
+	 * A term is about to change.
+	 *
+	 * @param int    $term_id  Term.
+	 * @param string $taxonomy Taxonomy.
+	 */
+	public static function term_before( $term_id, $taxonomy ) {
+		$term = get_term( $term_id, $taxonomy );
+		if ( $term instanceof WP_Term ) {
+			self::$terms_before[ $term_id ] = clone $term;
+		}
+	}
+
+	/**
+	 * A term has changed.
+	 *
+	 * @param int    $term_id  Term.
+	 * @param int    $tt_id    Term and taxonomy.
+	 * @param string $taxonomy Taxonomy.
+	 */
+	public static function term_edited( $term_id, $tt_id, $taxonomy ) {
+		$after  = get_term( $term_id, $taxonomy );
+		$before = isset( self::$terms_before[ $term_id ] ) ? self::$terms_before[ $term_id ] : null;
+		if ( ! $before || ! $after instanceof WP_Term || $before->name !== $after->name || $before->description !== $after->description || $before->parent !== $after->parent ) {
+			Myriad_Cache_Queue::add( 't' . $term_id );
+		}
+		if ( 'nav_menu' === $taxonomy ) {
+			self::menu( $term_id );
+		}
+		if ( ! $after instanceof WP_Term || ( $before && $before->slug === $after->slug && $before->parent === $after->parent ) ) {
+			return;
+		}
+		Myriad_Cache_Queue::add( 'ts' . $term_id, 'smtaxonomies' . $taxonomy );
+		Myriad_Cache_Queue::add_url( get_term_link( $after ) );
+		// Its posts came into the lists of those above it, or went; links of those below it name it.
+		foreach ( array( $before, $after ) as $term ) {
+			foreach ( $term && $term->parent ? array_merge( array( $term->parent ), get_ancestors( $term->parent, $taxonomy, 'taxonomy' ) ) : array() as $above ) {
+				Myriad_Cache_Queue::add( 'lt' . $above, 'lt' . $above . '.x', 'lt' . $above . '-any' );
+			}
+		}
+		$below = get_term_children( $term_id, $taxonomy );
+		foreach ( is_array( $below ) ? $below : array() as $child ) {
+			Myriad_Cache_Queue::add( 't' . $child, 'ts' . $child );
+		}
+	}
+
+	/**
+	 * A term is gone.
+	 *
+	 * @param int     $term_id    Term.
+	 * @param int     $tt_id      Term and taxonomy.
+	 * @param string  $taxonomy   Taxonomy.
+	 * @param WP_Term $term       As it was.
+	 * @param int[]   $object_ids Posts that had it.
+	 */
+	public static function term_deleted( $term_id, $tt_id, $taxonomy, $term, $object_ids ) {
+		Myriad_Cache_Queue::add( 't' . $term_id, 'ts' . $term_id, 'lt' . $term_id, 'lt' . $term_id . '.x', 'lt' . $term_id . '-any', 'tx' . $taxonomy, 'smtaxonomies' . $taxonomy );
+		foreach ( (array) $object_ids as $post_id ) {
+			Myriad_Cache_Queue::add( 'p' . (int) $post_id );
+		}
+	}
+
+	/**
+	 * The posts of a term are about to be counted again.
+	 *
+	 * @param int           $tt_id    Term and taxonomy.
+	 * @param string|object $taxonomy Taxonomy; before WordPress 6.1 an object.
+	 */
+	public static function term_count_before( $tt_id, $taxonomy ) {
+		$term = get_term_by( 'term_taxonomy_id', (int) $tt_id, is_object( $taxonomy ) ? $taxonomy->name : $taxonomy );
+		if ( $term ) {
+			self::$counts_before[ (int) $tt_id ] = (int) $term->count;
+		}
+	}
+
+	/**
+	 * The posts of a term were counted again.
+	 *
+	 * @param int           $tt_id    Term and taxonomy.
+	 * @param string|object $taxonomy Taxonomy; before WordPress 6.1 an object.
+	 */
+	public static function term_counted( $tt_id, $taxonomy ) {
+		global $wpdb;
+		$taxonomy = is_object( $taxonomy ) ? $taxonomy->name : $taxonomy;
+		$before   = isset( self::$counts_before[ (int) $tt_id ] ) ? self::$counts_before[ (int) $tt_id ] : -1;
+		// phpcs:ignore WordPress.DB -- what WordPress keeps of the term is forgotten after this.
+		$after = (int) $wpdb->get_var( $wpdb->prepare( "SELECT count FROM {$wpdb->term_taxonomy} WHERE term_taxonomy_id = %d", (int) $tt_id ) );
+		if ( ! is_taxonomy_viewable( $taxonomy ) || $after === $before ) {
+			return;
+		}
+		Myriad_Cache_Queue::add( 'tx' . $taxonomy );
+		// A sitemap has terms that have posts, and the index has sitemaps that have terms.
+		if ( 0 === $before || 0 === $after || -1 === $before ) {
+			Myriad_Cache_Queue::add( 'smtaxonomies' . $taxonomy );
+			$with_posts = wp_count_terms(
+				array(
+					'taxonomy'   => $taxonomy,
+					'hide_empty' => true,
+				)
+			);
+			if ( ! is_numeric( $with_posts ) || (int) $with_posts % 2000 <= 1 ) {
+				Myriad_Cache_Queue::add( 'smindex' );
+			}
+		}
+	}
+
+	/**
+	 * A field of a term.
+	 *
+	 * @param int|int[] $meta_id Field.
+	 * @param int       $term_id Term.
+	 */
+	public static function term_meta( $meta_id, $term_id ) {
+		Myriad_Cache_Queue::add( 't' . (int) $term_id );
+	}
+
+	/**
+	 * A menu, or one of its items.
+	 *
+	 * @param int $menu_id Menu.
+	 */
+	public static function menu( $menu_id ) {
+		Myriad_Cache_Queue::add( 'm' . (int) $menu_id );
+	}
+}
