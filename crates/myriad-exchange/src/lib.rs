@@ -1,6 +1,7 @@
 //! The core of serving: the site as it was compiled, one request on its way through it, and the traits by which the core knows features.
 
 pub mod access_log;
+pub mod after_sent;
 pub mod answers;
 pub mod counters;
 pub mod counting;

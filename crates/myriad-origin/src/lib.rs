@@ -19,6 +19,7 @@ pub mod observer;
 mod origin_compiler;
 pub mod pace;
 mod param;
+pub mod post_action;
 pub mod protocols;
 pub mod read_ahead;
 pub mod respond;

@@ -20,7 +20,7 @@ use crate::phases::{self, Decision};
 use myriad_exchange::counters::Counters;
 use myriad_exchange::exchange::{Answer, Exchange, Pending, scratch};
 use myriad_exchange::worker::{Generation, WorkerState};
-use myriad_exchange::{access_log, counting};
+use myriad_exchange::{access_log, after_sent, counting};
 
 /// One worker's share of the site.
 pub(crate) struct SiteService {
@@ -266,7 +266,7 @@ impl Service for SiteService {
         counters.bytes.add(sent.bytes);
         exchange.request.count_cache_status();
         exchange.request.outcome.sent = *sent;
-        if !exchange.request.place().logs.access.is_empty() {
+        if !after_sent::begin(&mut exchange) && !exchange.request.place().logs.access.is_empty() {
             exchange.request.outcome.finished_ms = myriad_net::clock::now_ms();
             access_log::write(&mut exchange);
         }

@@ -38,6 +38,8 @@ const NO_SUBS: &str = "use sub_filter";
 const NO_PAGESPEED: &str = "it does not rewrite pages: what makes them can make them small, and gzip, brotli and the cache do the rest";
 const NO_RTMP: &str = "it is no server of streams: run one beside it, pass its port on in a stream block, and serve what it writes as files";
 const NO_IMAGES: &str = "it does not change images: pass these requests with proxy_pass to a program that does, and cache its answers";
+const NO_TUNNEL: &str = "it connects nobody to addresses that requests name (CONNECT), as an open proxy would: run a forward proxy beside it, \
+                         or pass a port on to a server that you name, with proxy_pass in a stream block";
 const NO_MAIL: &str =
     "it does not speak protocols of mail: pass their ports on in a stream block to a server that does";
 
@@ -60,7 +62,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("ssl", NO_OCSP, "ssl_ocsp ssl_ocsp_responder ssl_ocsp_cache"),
     (
         "tunnel",
-        NO_MODULE,
+        NO_TUNNEL,
         "tunnel_pass tunnel_bind tunnel_socket_keepalive tunnel_socket_rcvbuf tunnel_socket_sndbuf \
          tunnel_connect_timeout tunnel_send_timeout tunnel_send_lowat tunnel_buffer_size tunnel_read_timeout \
          tunnel_next_upstream tunnel_next_upstream_tries tunnel_next_upstream_timeout",
@@ -73,7 +75,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
          xslt_last_modified",
     ),
     ("perl", NO_SCRIPTS, "perl_modules perl_require perl perl_set"),
-    ("core", NOT_YET, "client_body_early_read post_action"),
+    ("core", NOT_YET, "client_body_early_read"),
     (
         "mail",
         NO_MAIL,

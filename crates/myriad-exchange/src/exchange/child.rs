@@ -8,7 +8,7 @@ use myriad_net::RequestBody;
 
 use super::lineage::{DEEPEST, Lineage, TooMany};
 use super::scratch::Scratch;
-use super::{Exchange, Request, Slice};
+use super::{Exchange, Gathered, Request, Slice};
 
 /// Fields that would make of an answer a part, a confirmation, a coding or a tunnel; and those that belong to the body,
 /// which stays with the request that it came with.
@@ -90,6 +90,21 @@ impl Exchange {
         request.shortcut.strayed.set(true);
         request.received.lineage = Some(Box::new(lineage));
         Ok(piece)
+    }
+
+    /// Gives this subrequest the method and the fields of the visitor's request, and its body where that was gathered.
+    pub fn resemble(&mut self, visitors: &Self, with_body: bool) {
+        let mut head = visitors.request.received.head.clone();
+        for field in [Known::Expect, Known::Te, Known::TransferEncoding, Known::Upgrade] {
+            head.fields_mut().remove_known(field);
+        }
+        let gathered = visitors.request.upload.gathered.clone().filter(|_| with_body);
+        if gathered.is_none() {
+            head.fields_mut().remove_known(Known::ContentLength);
+        }
+        self.request.received.head = head;
+        self.request.upload.length = gathered.as_ref().map(Gathered::length);
+        self.request.upload.gathered = gathered;
     }
 
     /// An exchange within this one, for another URI of the same server: asked by GET, without a body, with the client's

@@ -45,8 +45,8 @@ pub use request::{Exchange, Request};
 pub use sink::{Line, Sink};
 pub use slice::Slice;
 pub use step::{
-    Check, Counting, Engine, FolderHandler, Gate, Handler, HeadEdit, MethodHandler, Pending, Start, Step,
-    Verdict, Waiting,
+    AfterSent, Check, Counting, Engine, FolderHandler, Gate, Handler, HeadEdit, MethodHandler, Pending,
+    Start, Step, Verdict, Waiting,
 };
 pub use variables::DocumentedVariable;
 pub use visit::{LimitStatus, Visit};

@@ -156,6 +156,12 @@ pub trait Counting: Send + Sync {
     fn count(&self, exchange: &mut Exchange);
 }
 
+/// Begins what follows an answer that has been sent (`post_action`). A feature keeps one for the place as `Box<dyn AfterSent>`.
+pub trait AfterSent: Send + Sync {
+    /// Begins it for a request that is over, and says whether it did: then it writes the line of the access log.
+    fn begin(&self, exchange: &mut Exchange) -> bool;
+}
+
 /// What a check came to.
 pub enum Verdict {
     /// Nothing to say.
@@ -196,12 +202,14 @@ pub trait FolderHandler: Send + Sync {
 }
 
 /// Where a subrequest begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
     /// At the server's rules, with the URI that it is asked for.
     Server,
     /// At the content of the place where it is.
     Place,
+    /// In that named location of the server.
+    Named(Box<[u8]>),
 }
 
 /// What runs the phases. The generation holds it, so that a subrequest can be run by whoever needs its answer, below the phases.

@@ -7,7 +7,7 @@ use myriad_log::{AccessLog, ErrorLog};
 use myriad_net::Timeouts;
 use myriad_script::{Program, Template};
 
-use crate::exchange::{Counting, Exchange, Filters, Gate, Handler};
+use crate::exchange::{AfterSent, Counting, Exchange, Filters, Gate, Handler};
 
 use super::{ErrorPage, FilePlace, HeaderRules, Offer, PlaceFeatures, PlaceId};
 
@@ -114,6 +114,8 @@ pub struct LogRules {
     pub uninitialized: bool,
     /// What counts the requests; none where they are not counted apart.
     pub counting: Option<Box<dyn Counting>>,
+    /// What follows an answer that has been sent, and writes the line of the access log then; none where nothing does.
+    pub after_sent: Option<Box<dyn AfterSent>>,
 }
 
 /// Where a request's body is gathered.

@@ -51,13 +51,18 @@ fn run(child: Box<Exchange>, start: Start) -> Asked {
         let exchange = &mut *child.exchange;
         let engine = exchange.request.site.engine;
         let mut answer = engine.answer(exchange, start).await;
-        if let Some(status) = exchange.request.errors.forced_status {
-            answer.status = status;
-        }
-        exchange.request.outcome.answered.status = answer.status;
-        exchange.request.outcome.answered.fields = lines(&answer);
+        note(exchange, &mut answer);
         Subanswer::new(answer, child)
     })
+}
+
+/// Notes what a subrequest has come to, for its variables.
+pub(super) fn note(exchange: &mut Exchange, answer: &mut Answer) {
+    if let Some(status) = exchange.request.errors.forced_status {
+        answer.status = status;
+    }
+    exchange.request.outcome.answered.status = answer.status;
+    exchange.request.outcome.answered.fields = lines(answer);
 }
 
 /// The answer's fields as text (`$sent_http_*`).

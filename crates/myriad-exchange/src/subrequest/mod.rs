@@ -12,7 +12,9 @@
 mod ask;
 mod body;
 mod child;
+mod follow;
 mod subanswer;
 
 pub use ask::{Asked, ask, ask_in_place, begin, target};
+pub use follow::follow;
 pub use subanswer::Subanswer;

@@ -6,7 +6,6 @@ use std::future::poll_fn;
 use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
 use myriad_exchange::subrequest;
-use myriad_http::Known;
 use myriad_log::Level;
 
 use super::directives::MirrorSettings;
@@ -79,7 +78,7 @@ impl Mirror {
             };
             let args = exchange.request.route.args.clone();
             let Ok(mut child) = subrequest::begin(exchange, uri, &args) else { continue };
-            self.resemble(exchange, &mut child);
+            child.resemble(exchange, self.body);
             child.go_to_background();
             tokio::task::spawn_local(async move {
                 let _place = place;
@@ -88,21 +87,6 @@ impl Mirror {
             });
         }
         Verdict::Pass
-    }
-
-    /// Gives a subrequest the method and the fields of the visitor's request, and its body.
-    fn resemble(&self, exchange: &Exchange, child: &mut Exchange) {
-        let mut head = exchange.request.received.head.clone();
-        for field in [Known::Expect, Known::Te, Known::TransferEncoding, Known::Upgrade] {
-            head.fields_mut().remove_known(field);
-        }
-        let gathered = exchange.request.upload.gathered.clone().filter(|_| self.body);
-        if gathered.is_none() {
-            head.fields_mut().remove_known(Known::ContentLength);
-        }
-        child.request.received.head = head;
-        child.request.upload.length = gathered.as_ref().map(myriad_exchange::exchange::Gathered::length);
-        child.request.upload.gathered = gathered;
     }
 }
 

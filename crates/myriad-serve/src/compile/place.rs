@@ -99,6 +99,7 @@ impl Compile<'_> {
             features: features::compiled(self, settings),
         };
         place.logs.counting = place.features.take();
+        place.logs.after_sent = place.features.take();
         self.places.push(place);
         let label = self.apart(|compile| compile.label(settings));
         self.atlas.places.push(label);
@@ -130,6 +131,7 @@ impl Compile<'_> {
             rewrites: log.rewrite,
             uninitialized: log.uninitialized_variable_warn,
             counting: None,
+            after_sent: None,
         }
     }
 

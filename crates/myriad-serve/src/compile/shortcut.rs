@@ -55,6 +55,8 @@ fn suits(place: &Place, reads: &ScopeReads, names: &VariableNames) -> bool {
         .access
         .iter()
         .all(|log| log.condition.is_none() && matches!(log.target, LogTarget::File { .. }));
+    // What follows an answer goes on with all that the rules have set.
+    let logs = logs && place.logs.after_sent.is_none();
     // A root with variables in it may stand on what rules have set.
     let rooted = || reads.builtins.iter().any(|id| names.variable(*id).reads(Reads::Root));
     handled && logs && place.filters.may_shorten() && !reads.made_by_rules && (static_root || !rooted())

@@ -21,6 +21,7 @@ impl Engine for Phases {
             let entry = match start {
                 Start::Server => Entry::Server,
                 Start::Place => Entry::Content,
+                Start::Named(name) => Entry::Named(name),
             };
             match run(exchange, entry) {
                 Decision::Ready(answer) => answer,

@@ -1,0 +1,49 @@
+//! A subrequest that follows a request which is over.
+
+use std::future::{Future, poll_fn};
+
+use super::ask::note;
+use crate::access_log;
+use crate::exchange::{Exchange, Start, pulled};
+
+/// Bytes of the answer that are read, so that the origin's connection can be kept; the rest of a longer one is left.
+const MOST_READ: u64 = 1 << 20;
+
+/// Runs a subrequest whose answer nobody gets, and writes one line for it and for the request before it, of which that was sent.
+pub fn follow(child: Box<Exchange>, start: Start, before: &Exchange) -> impl Future<Output = ()> + use<> {
+    let mut following = Following { exchange: child, at_ms: before.request.received.at_ms };
+    following.exchange.request.outcome.sent = before.request.outcome.sent;
+    async move {
+        let exchange = &mut *following.exchange;
+        let engine = exchange.request.site.engine;
+        let mut answer = engine.answer(exchange, start).await;
+        note(exchange, &mut answer);
+        let mut body = pulled(answer.body);
+        let mut read = 0;
+        while read < MOST_READ
+            && let Some(Ok(piece)) = poll_fn(|cx| body.as_mut().poll_data(cx)).await
+        {
+            read += piece.len() as u64;
+        }
+    }
+}
+
+/// The subrequest, until it is over or given up, which writes the line.
+struct Following {
+    exchange: Box<Exchange>,
+    /// When the head of the request before it was complete, milliseconds since the epoch.
+    at_ms: u64,
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let request = &mut self.exchange.request;
+        request.count_cache_status();
+        if request.outcome.answered.status == 0 {
+            request.outcome.answered.status = request.outcome.sent.status;
+        }
+        request.received.at_ms = self.at_ms;
+        request.outcome.finished_ms = myriad_net::clock::now_ms();
+        access_log::write(&mut self.exchange);
+    }
+}
