@@ -123,7 +123,7 @@ async fn ask(exchange: &mut Exchange, origin: &Arc<OriginPlace>, payload: Option
     };
     exchange.request.site.worker.counters.fetches.add(1);
     let fetched = if origin.fetch.to_the_end {
-        fetch_to_the_end(exchange, origin, &group, request).await
+        Box::pin(fetch_to_the_end(exchange, origin, &group, request)).await
     } else {
         fetch(exchange, origin, &group, request, true).await
     };

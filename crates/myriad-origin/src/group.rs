@@ -46,7 +46,7 @@ pub async fn settle(exchange: &mut Exchange, chosen: Who) -> Result<Arc<OriginGr
         Who::Name { name, port, resolver } => (name, port, resolver),
     };
     let resolver = exchange.request.site.resolvers[place.index].clone();
-    match resolver.resolve(&name, place.timeout_ms).await {
+    match Box::pin(resolver.resolve(&name, place.timeout_ms)).await {
         Ok(addresses) => Ok(resolved_group(exchange, &name, port, &addresses)),
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("{name} could not be resolved ({error})"));

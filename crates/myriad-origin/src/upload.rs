@@ -30,9 +30,9 @@ pub async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Re
     request.upload.body.send_continue();
     if request.upload.gathered.is_none() && !request.upload.body.is_empty() {
         if origin.streams(&request.upload.body) {
-            return unbuffered::payload(exchange).await;
+            return Box::pin(unbuffered::payload(exchange)).await;
         }
-        gather(exchange).await?;
+        Box::pin(gather(exchange)).await?;
     }
     match &exchange.request.upload.gathered {
         Some(gathered) if origin.request.pass_body => Ok(gathered.payload()),

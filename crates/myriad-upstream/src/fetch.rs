@@ -147,7 +147,8 @@ impl Group {
         request: &mut OriginRequest,
     ) -> Result<OriginResponse, OriginError> {
         if let Protocol::Http2 { .. } = request.protocol {
-            return h2::fetch(self, pick, pool, request).await;
+            // Boxed, as all that few requests need: a request's future is moved once, whole.
+            return Box::pin(h2::fetch(self, pick, pool, request)).await;
         }
         let Pick { chosen, active } = pick;
         let peer = chosen.config();

@@ -61,6 +61,7 @@ mod upload;
 pub use address::{Address, AddressError};
 pub use attempts::{Attempt, Attempts, Sent};
 pub use check::{Finding, Probe, Probed, TellHealth};
+pub use clock::woken;
 pub use config::{GroupConfig, KeepAlive, NamedServer, NamedServers, PeerConfig};
 pub use connections::{Connections, Seating};
 pub use control::GroupControl;

@@ -22,7 +22,7 @@ pub(crate) async fn reach(
     };
     let mut stream = connect(address, request.bind, connect_ms, &make_descriptors).await?;
     if let Some(tls) = &request.tls {
-        stream = tls::secure(stream, tls, connect_ms).await?;
+        stream = Box::pin(tls::secure(stream, tls, connect_ms)).await?;
     }
     Ok(Counted { stream, place })
 }

@@ -28,7 +28,9 @@ impl WorkerThread {
         let counters = Arc::clone(&shared.all_counters[index]);
         let own = Arc::clone(&counters);
         let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
-            let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
+            let mut runtime = Builder::new_current_thread();
+            runtime.enable_all().on_thread_unpark(myriad_upstream::woken);
+            let runtime = runtime.build_local(LocalOptions::default());
             match runtime {
                 Ok(runtime) => {
                     let failure = Arc::clone(&shared.failure);
