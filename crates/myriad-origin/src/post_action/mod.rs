@@ -6,6 +6,7 @@
 mod action;
 mod directives;
 
+pub use action::ended;
 use myriad_exchange::feature::Feature;
 
 /// The feature, for the list of them.

@@ -8,7 +8,7 @@ use myriad_encode::Pool;
 use myriad_files::FileCache;
 use myriad_log::{Level, LogWriter};
 use myriad_net::{Acceptor, Seats, Worker};
-use myriad_origin::health_check;
+use myriad_origin::{health_check, post_action};
 use myriad_stream::{StreamRuntime, Streams};
 use myriad_upstream::{TellHealth, TellUnresolved};
 use tokio::sync::mpsc as channel;
@@ -118,9 +118,13 @@ pub(super) async fn work(
     }
     drop((acceptors, receivers));
     if let Some((_, worker)) = &running {
+        let end = async {
+            worker.drain().await;
+            post_action::ended().await;
+        };
         match limit {
-            None => worker.drain().await,
-            Some(limit) if tokio::time::timeout(limit, worker.drain()).await.is_ok() => {}
+            None => end.await,
+            Some(limit) if tokio::time::timeout(limit, end).await.is_ok() => {}
             Some(_) => {
                 // What is under way is broken off, and logged.
                 worker.end_all();
