@@ -26,24 +26,32 @@ if ( isset( $_SERVER['MYRIAD_CLOCK'] ) && ! defined( 'DISABLE_WP_CRON' ) ) {
 	define( 'DISABLE_WP_CRON', true );
 }
 
-require_once __DIR__ . '/includes/class-myriad-cache-tags.php';
-require_once __DIR__ . '/includes/class-myriad-cache-notes.php';
-require_once __DIR__ . '/includes/class-myriad-cache-lists.php';
-require_once __DIR__ . '/includes/class-myriad-cache-page.php';
-require_once __DIR__ . '/includes/class-myriad-cache-client.php';
-require_once __DIR__ . '/includes/class-myriad-cache-queue.php';
-require_once __DIR__ . '/includes/class-myriad-cache-post-changes.php';
-require_once __DIR__ . '/includes/class-myriad-cache-term-changes.php';
-require_once __DIR__ . '/includes/class-myriad-cache-changes.php';
-require_once __DIR__ . '/includes/class-myriad-cache-admin.php';
-require_once __DIR__ . '/includes/class-myriad-cache-health.php';
+spl_autoload_register(
+	static function ( $name ) {
+		// Most requests need few of the classes.
+		if ( 0 === strpos( $name, 'Myriad_Cache_' ) ) {
+			$file = __DIR__ . '/includes/class-' . strtolower( str_replace( '_', '-', $name ) ) . '.php';
+			if ( is_file( $file ) ) {
+				require $file;
+			}
+		}
+	}
+);
 
 Myriad_Cache_Changes::start();
 Myriad_Cache_Page::start();
-Myriad_Cache_Admin::start();
-Myriad_Cache_Health::start();
+
+add_action(
+	'init',
+	static function () {
+		if ( is_admin() || wp_doing_cron() || is_user_logged_in() ) {
+			Myriad_Cache_Admin::start();
+			Myriad_Cache_Health::start();
+		}
+	},
+	1
+);
 
 if ( defined( 'WP_CLI' ) && WP_CLI ) {
-	require_once __DIR__ . '/includes/class-myriad-cache-cli.php';
 	WP_CLI::add_command( 'myriad', 'Myriad_Cache_CLI' );
 }
