@@ -361,6 +361,22 @@ const SUITE: &[(&str, &str, &str)] = &[
         "500 where an `if` without a handler follows one with `proxy_pass`: the location's own handler answers",
     ),
     (
+        "proxy_connection_headers.t",
+        "`upgrade in 200`, `upgrade in 426`",
+        "the origin's `Upgrade` in an answer that switches nothing: `Connection` names it there, so it is between that origin and this server \
+         (RFC 9110 section 7.6.1)",
+    ),
+    (
+        "proxy_extra_data.t",
+        "`head too short`, `head too short cached`, now and then",
+        "what there is of an answer that breaks off; where that is known before its head is sent, the answer is 502",
+    ),
+    (
+        "upstream_least_time.t",
+        "`different header time`",
+        "a head that `limit_rate` holds back: it counts the bytes of bodies",
+    ),
+    (
         "proxy_ssl.t",
         "`ssl session reused`, `ssl session reused 2`",
         "a new handshake for each request: the connection is kept, so there is none to resume a session",
