@@ -17,7 +17,7 @@ import time
 import load
 import report
 from bench import OUT, hold_machine, turned
-from servers import HERE, Server, Stand, Unavailable, free_port, myriad_binary, program
+from servers import Server, Stand, Unavailable, free_port, myriad_binary, program
 
 HEADING = "\n## Passed on: two origins behind Myriad, nginx and HAProxy\n"
 SMALL, LARGE = 2 << 10, 16 << 20  # bytes
@@ -125,9 +125,7 @@ def main():
         lock.close()
     print(text)
     if options.rounds >= 5:
-        path = HERE / "REPORT.md"
-        earlier = report.without_section(path.read_text(), HEADING)
-        path.write_text(f"{earlier.rstrip()}\n{HEADING}\n{report.machine(argparse.Namespace())}\n\n{options.rounds} alternating rounds; medians.\n\n{text}\n")
+        report.add_section(HEADING, f"{report.machine(argparse.Namespace())}\n\n{options.rounds} alternating rounds; medians.\n\n{text}")
     return 0
 
 

@@ -69,6 +69,13 @@ def without_section(text, heading):
     return text.replace(found, "") if found else text
 
 
+def add_section(heading, text):
+    """Writes a section of REPORT.md anew, as its last."""
+    path = HERE / "REPORT.md"
+    earlier = without_section(path.read_text(), heading)
+    path.write_text(f"{earlier.rstrip()}\n{heading}\n{text}\n")
+
+
 def first_line(*command):
     command = (shutil.which(command[0], path=SEARCH_PATH) or command[0], *command[1:])
     try:

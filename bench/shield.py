@@ -26,7 +26,7 @@ import urllib.parse
 
 import report
 from bench import OUT, PROJECT, prepare_site
-from servers import HERE, MYRIAD, Unavailable, free_port
+from servers import MYRIAD, Unavailable, free_port
 
 HEADING = "\n## Before PHP: a flood, and a PHP that is slow\n"
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0 Safari/537.36"
@@ -299,9 +299,7 @@ def main():
     text = "\n".join(["| | |", "|---|---|", *[f"| {what} | {value} |" for what, value in rows]])
     print(text)
     if not options.quick and not options.only:
-        path = HERE / "REPORT.md"
-        earlier = report.without_section(path.read_text(), HEADING)
-        path.write_text(f"{earlier.rstrip()}\n{HEADING}\n{report.machine(options)}\n\n{text}\n")
+        report.add_section(HEADING, f"{report.machine(options)}\n\n{text}")
     return 0
 
 

@@ -1,8 +1,6 @@
 //! `early_hints_stored`: whoever waits for an origin is told meanwhile, by 103 (Early Hints, RFC 8297), what the last stored page of the
 //! address has a browser load. It is everybody's page that is read, so that nobody is told of another.
 
-use std::borrow::Cow;
-
 use myriad_conf::feature_settings;
 use myriad_conf::registry::{Contexts, Directive, FLAG};
 use myriad_conf::set;
@@ -107,12 +105,9 @@ fn tell(request: &Request, page: &Page) {
     for value in lines_named(meta.lines(), b"link").filter(|value| loads_early(value)) {
         add(value);
     }
+    // The first segment is longer than what is read of a page.
     let body = page.body();
-    let html: Cow<'_, [u8]> = match body.segments() {
-        [one] => Cow::Borrowed(one),
-        segments => Cow::Owned(segments.concat()),
-    };
-    for link in early_links(&html) {
+    for link in body.segments().first().map(|html| early_links(html)).unwrap_or_default() {
         add(link.as_bytes());
     }
     if !lines.is_empty() {

@@ -33,6 +33,7 @@ mod testing;
 mod tests;
 mod tls;
 pub mod unbuffered;
+mod under_way;
 pub mod upgrade;
 pub mod upgrade_protocols;
 pub mod upload;

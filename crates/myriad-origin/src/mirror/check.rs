@@ -1,7 +1,7 @@
 //! The requests, as the last of a place's checks sends them on their way.
 
-use std::cell::Cell;
 use std::future::poll_fn;
+use std::rc::Rc;
 
 use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
@@ -9,13 +9,12 @@ use myriad_exchange::subrequest;
 use myriad_log::Level;
 
 use super::directives::MirrorSettings;
+use crate::under_way::{MOST, UnderWay};
 use crate::upload;
 
-/// Mirrored requests of a worker that are under way at once: their bodies are held meanwhile.
-pub(super) const MOST: usize = 512;
-
 thread_local! {
-    static UNDER_WAY: Cell<usize> = const { Cell::new(0) };
+    /// The mirrored requests of this worker.
+    static MIRRORED: Rc<UnderWay> = Rc::default();
 }
 
 /// `mirror` of a place.
@@ -68,7 +67,7 @@ impl Check for Mirror {
 impl Mirror {
     fn send(&self, exchange: &mut Exchange) -> Verdict {
         for uri in &self.uris {
-            let Some(place) = Underway::begin() else {
+            let Some(turn) = MIRRORED.with(UnderWay::begin) else {
                 let uri = String::from_utf8_lossy(uri);
                 exchange.request.log(
                     Level::Warn,
@@ -81,30 +80,11 @@ impl Mirror {
             child.resemble(exchange, self.body);
             child.go_to_background();
             tokio::task::spawn_local(async move {
-                let _place = place;
+                let _turn = turn;
                 let mut body = subrequest::ask(child).await.into_plain_body();
                 while let Some(Ok(_)) = poll_fn(|cx| body.as_mut().poll_data(cx)).await {}
             });
         }
         Verdict::Pass
-    }
-}
-
-/// One of the requests that are under way, until it is dropped.
-struct Underway;
-
-impl Underway {
-    fn begin() -> Option<Self> {
-        let others = UNDER_WAY.get();
-        (others < MOST).then(|| {
-            UNDER_WAY.set(others + 1);
-            Self
-        })
-    }
-}
-
-impl Drop for Underway {
-    fn drop(&mut self) {
-        UNDER_WAY.set(UNDER_WAY.get() - 1);
     }
 }

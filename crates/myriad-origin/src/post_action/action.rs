@@ -1,6 +1,5 @@
 //! The request that follows an answer.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
 use myriad_conf::settings::Settings;
@@ -8,25 +7,18 @@ use myriad_exchange::exchange::{AfterSent, Exchange, Start};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_exchange::subrequest;
 use myriad_log::Level;
-use tokio::sync::Notify;
 
 use super::directives::PostActionSettings;
-
-/// Actions of a worker that are under way at once: what is known of their visitors' requests is held meanwhile.
-pub(super) const MOST: usize = 512;
+use crate::under_way::{MOST, UnderWay};
 
 thread_local! {
-    static UNDER_WAY: Cell<usize> = const { Cell::new(0) };
-    /// Told when none is under way any longer.
-    static OVER: Rc<Notify> = Rc::default();
+    /// The actions of this worker.
+    static ACTIONS: Rc<UnderWay> = Rc::default();
 }
 
 /// Returns when none of this worker's actions is under way: a worker that quits waits for them, as for answers.
 pub async fn ended() {
-    let over = OVER.with(Rc::clone);
-    while UNDER_WAY.get() > 0 {
-        over.notified().await;
-    }
+    ACTIONS.with(Rc::clone).ended().await;
 }
 
 /// `post_action` of a place: a path, or a named location with its `@`.
@@ -42,7 +34,7 @@ pub(super) fn keep(_: &mut dyn SettingsCompiler, settings: &Settings, features: 
 
 impl AfterSent for PostAction {
     fn begin(&self, exchange: &mut Exchange) -> bool {
-        let Some(turn) = Turn::begin() else {
+        let Some(turn) = ACTIONS.with(UnderWay::begin) else {
             let target = String::from_utf8_lossy(&self.0);
             exchange
                 .request
@@ -72,55 +64,5 @@ impl PostAction {
         let mut child = subrequest::begin(exchange, &uri, &args).ok()?;
         child.request.route.form.changed = exchange.request.route.form.changed;
         Some((child, Start::Named(self.0.clone())))
-    }
-}
-
-/// One of the actions that are under way, until it is dropped.
-struct Turn;
-
-impl Turn {
-    fn begin() -> Option<Self> {
-        let others = UNDER_WAY.get();
-        (others < MOST).then(|| {
-            UNDER_WAY.set(others + 1);
-            Self
-        })
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        let others = UNDER_WAY.get() - 1;
-        UNDER_WAY.set(others);
-        if others == 0 {
-            // A thread that ends may have dropped it already; then nobody waits.
-            let _ = OVER.try_with(|over| over.notify_waiters());
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::future::{Future, poll_fn};
-    use std::task::Poll;
-
-    use myriad_serve::testing::block_on;
-
-    use super::{MOST, Turn, ended};
-
-    #[test]
-    fn actions_are_bounded_and_the_end_waits_for_the_last() {
-        let mut turns: Vec<_> = (0..MOST).map(|_| Turn::begin()).collect();
-        assert!(turns.iter().all(Option::is_some));
-        assert!(Turn::begin().is_none());
-        let last = turns.pop();
-        drop(turns);
-        block_on(async {
-            let mut end = Box::pin(ended());
-            let waits = poll_fn(|cx| Poll::Ready(end.as_mut().poll(cx).is_pending()));
-            assert!(waits.await);
-            drop(last);
-            end.await;
-        });
     }
 }

@@ -1,7 +1,7 @@
 //! `post_action`: when an answer has been sent, another address of the server is asked, and nobody gets what it answers. The access log
 //! has one line for both: the last address, its status and the origin's part, with what was sent to the visitor.
 //!
-//! A worker asks so many at once ([`action::MOST`]); where an origin of theirs is slow, what comes beyond is left out.
+//! A worker asks so many at once ([`MOST`](crate::under_way::MOST)); where an origin of theirs is slow, what comes beyond is left out.
 
 mod action;
 mod directives;

@@ -139,3 +139,25 @@ impl Transform for Encoder {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_bodies_are_packed_quickly_and_long_ones_as_hard_as_is_said() {
+        let line = |number: usize| {
+            format!("line {number} of a text in which little is said twice, {}\n", number * 7919)
+        };
+        let text = (0..400).map(line).collect::<Vec<_>>().concat();
+        for (length, level) in [(SMALL_BODY, 1), (SMALL_BODY + 1, 9)] {
+            let bytes = Bytes::copy_from_slice(&text.as_bytes()[..length]);
+            let expected = compress(Coding::Gzip, Level::Number(level), &bytes).expect("gzip");
+            let other = compress(Coding::Gzip, Level::Number(10 - level), &bytes).expect("gzip");
+            let Ok(ResponseBody::Full(packed)) = whole(bytes, Coding::Gzip, Level::Number(9)) else {
+                panic!("packed")
+            };
+            assert!(packed == expected && packed != other, "{length} bytes");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Requests of a worker that nobody waits for: so many at once, since what is known of their visitors' requests is held meanwhile.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use tokio::sync::Notify;
+
+/// Such requests of one kind that are under way at once.
+pub(crate) const MOST: usize = 512;
+
+/// Those of one kind.
+#[derive(Default)]
+pub(crate) struct UnderWay {
+    count: Cell<usize>,
+    /// Told when none is under way any longer.
+    over: Notify,
+}
+
+impl UnderWay {
+    /// One more; none where there are as many as may be.
+    pub(crate) fn begin(self: &Rc<Self>) -> Option<Turn> {
+        let others = self.count.get();
+        (others < MOST).then(|| {
+            self.count.set(others + 1);
+            Turn(Rc::clone(self))
+        })
+    }
+
+    /// Returns when none is under way.
+    pub(crate) async fn ended(&self) {
+        while self.count.get() > 0 {
+            self.over.notified().await;
+        }
+    }
+}
+
+/// One of them, until it is dropped.
+pub(crate) struct Turn(Rc<UnderWay>);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let others = self.0.count.get() - 1;
+        self.0.count.set(others);
+        if others == 0 {
+            self.0.over.notify_waiters();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{Future, poll_fn};
+    use std::task::Poll;
+
+    use myriad_serve::testing::block_on;
+
+    use super::*;
+
+    #[test]
+    fn requests_are_bounded_and_the_end_waits_for_the_last() {
+        let under_way = Rc::<UnderWay>::default();
+        let mut turns: Vec<_> = (0..MOST).map(|_| under_way.begin()).collect();
+        assert!(turns.iter().all(Option::is_some));
+        assert!(under_way.begin().is_none());
+        let last = turns.pop();
+        drop(turns);
+        block_on(async {
+            let mut end = Box::pin(under_way.ended());
+            let waits = poll_fn(|cx| Poll::Ready(end.as_mut().poll(cx).is_pending()));
+            assert!(waits.await);
+            drop(last);
+            end.await;
+        });
+    }
+}
