@@ -19,10 +19,7 @@ pub(super) fn judge(request: &Request, place: &Place, answer: &mut Answer) {
     if !is_whole(request, answer) || answer.judged {
         return;
     }
-    let now_s = request.received.at_ms / 1000;
-    let validators = ranges::validators(answer, answer.tag(place.files.etag), now_s);
-    match judge_conditions(request.received.head.fields(), &validators, place.files.if_modified_since, now_s)
-    {
+    match judged(request, place, answer) {
         Condition::Pass => {}
         Condition::NotModified => {
             answer.status = 304;
@@ -31,6 +28,20 @@ pub(super) fn judge(request: &Request, place: &Place, answer: &mut Answer) {
         }
         Condition::Failed => *answer = error_answer(place, 412),
     }
+}
+
+/// Whether the visitor has the answer already, so that nobody needs to make it.
+pub(super) fn is_unchanged(request: &Request, place: &Place, answer: &Answer) -> bool {
+    if request.errors.forced_status.is_some() || !is_whole(request, answer) || answer.judged {
+        return false;
+    }
+    matches!(judged(request, place, answer), Condition::NotModified)
+}
+
+fn judged(request: &Request, place: &Place, answer: &Answer) -> Condition {
+    let now_s = request.received.at_ms / 1000;
+    let validators = ranges::validators(answer, answer.tag(place.files.etag), now_s);
+    judge_conditions(request.received.head.fields(), &validators, place.files.if_modified_since, now_s)
 }
 
 /// Whether conditions and ranges of the request are for this answer.

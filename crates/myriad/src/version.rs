@@ -55,6 +55,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("dav", "dav_methods"),
     ("flv", "flv"),
     ("mp4", "mp4"),
+    ("image_filter", "image_filter"),
     ("gunzip", "gunzip"),
     ("gzip_static", "gzip_static"),
     ("auth_request", "auth_request"),

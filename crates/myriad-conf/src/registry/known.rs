@@ -37,7 +37,6 @@ const NO_FAIR: &str = "use least_conn";
 const NO_SUBS: &str = "use sub_filter";
 const NO_PAGESPEED: &str = "it does not rewrite pages: what makes them can make them small, and gzip, brotli and the cache do the rest";
 const NO_RTMP: &str = "it is no server of streams: run one beside it, pass its port on in a stream block, and serve what it writes as files";
-const NO_IMAGES: &str = "it does not change images: pass these requests with proxy_pass to a program that does, and cache its answers";
 const NO_TUNNEL: &str = "it connects nobody to addresses that requests name (CONNECT), as an open proxy would: run a forward proxy beside it, \
                          or pass a port on to a server that you name, with proxy_pass in a stream block";
 const NO_MAIL: &str =
@@ -52,12 +51,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("event_openssl", NOT_YET, "ssl_engine"),
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
     ("degradation", NO_MODULE, "degradation degrade"),
-    (
-        "image",
-        NO_IMAGES,
-        "image_filter image_filter_jpeg_quality image_filter_webp_quality image_filter_sharpen \
-         image_filter_transparency image_filter_interlace image_filter_buffer",
-    ),
     ("ssl", NO_ECH, "ssl_ech_file"),
     ("ssl", NO_OCSP, "ssl_ocsp ssl_ocsp_responder ssl_ocsp_cache"),
     (

@@ -45,7 +45,7 @@ pub use request::{Exchange, Request};
 pub use sink::{Line, Sink};
 pub use slice::Slice;
 pub use step::{
-    AfterSent, Check, Counting, Engine, FolderHandler, Gate, Handler, HeadEdit, MethodHandler, Pending,
+    AfterSent, Check, Counting, Engine, FolderHandler, Gate, Handler, HeadEdit, Hold, MethodHandler, Pending,
     Start, Step, Verdict, Waiting,
 };
 pub use variables::DocumentedVariable;

@@ -150,6 +150,15 @@ pub trait HeadEdit: Send + Sync {
     fn edit(&self, request: &mut Request, frame: &mut Frame, answer: (&Answer, u16), head: &mut Head);
 }
 
+/// Holds an answer back until it is known what becomes of it: its status may still change (`image_filter`). A feature keeps one for
+/// the place as `Box<dyn Hold>`.
+pub trait Hold: Send + Sync {
+    /// Gives the answer back where it may be sent, else the step that comes first. Answers that come of that step are given to it once
+    /// more, and so are pages of errors: it has to remember what it has seen.
+    #[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
+    fn hold(&self, exchange: &mut Exchange, answer: Answer) -> Result<Answer, Step>;
+}
+
 /// Counts the finished requests of a place. A feature keeps one for the place as `Box<dyn Counting>`.
 pub trait Counting: Send + Sync {
     /// Counts a request that is over, when its end has been noted ([`Outcome::finished_ms`](super::Outcome::finished_ms)).

@@ -8,7 +8,7 @@ use crate::transform::{Transform, transformed};
 use myriad_exchange::exchange::{Answer, pulled};
 
 /// Whether the answer has no body by its status (RFC 9110 section 6.4.1), or none that filters are for: a tunnel.
-pub(super) fn is_bodiless(answer: &Answer) -> bool {
+pub(crate) fn is_bodiless(answer: &Answer) -> bool {
     matches!(answer.status, 204 | 304)
         || answer.status < 200
         || matches!(answer.body, ResponseBody::Tunnel(_))

@@ -18,7 +18,7 @@ use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_
 use myriad_geoip::{geoip, geoip2};
 use myriad_origin::{early_hints, health_check, mirror, post_action, protocols, store, upgrade_protocols};
 use myriad_output::filters::{addition, charset, gunzip, ssi, sub_filter};
-use myriad_output::{cache_debug, encoding, headers, more_headers, slice, userid};
+use myriad_output::{cache_debug, encoding, headers, image_filter, more_headers, slice, userid};
 use myriad_shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
 
 /// Every feature, a line each, in the order in which they are compiled.
@@ -59,6 +59,7 @@ static FEATURES: &[Feature] = &[
     headers::FEATURE,
     health_check::FEATURE,
     https_only::FEATURE,
+    image_filter::FEATURE,
     more_headers::FEATURE,
     more_input_headers::FEATURE,
     limit_req::FEATURE,

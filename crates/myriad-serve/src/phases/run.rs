@@ -1,5 +1,7 @@
 //! The loop of the phases: a step becomes the next, until there is an answer or a wait.
 
+use std::rc::Rc;
+
 use myriad_log::Level;
 
 use super::errors;
@@ -7,7 +9,7 @@ use super::limits::MAX_REDIRECTS;
 use super::watch;
 use super::{locate, rewrite};
 use myriad_exchange::answers::error_pages::has_page_now;
-use myriad_exchange::exchange::{Answer, Exchange, Pending, Step};
+use myriad_exchange::exchange::{Answer, Exchange, Hold, Pending, Step};
 
 /// What the phases came to.
 pub(crate) enum Decision {
@@ -44,13 +46,9 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
             watch::step(&**sink, &exchange.request, &step);
         }
         entry = match step {
-            Step::Answer(answer) => match myriad_output::refusal(&exchange.request, &answer) {
-                Some(refusal) if has_page_now(exchange, refusal.status) => {
-                    let carried = exchange.request.errors.carried.get_or_insert_default();
-                    carried.lines.extend_from_slice(&refusal.lines);
-                    Entry::Step(errors::step(exchange, refusal.status))
-                }
-                _ => return Decision::Ready(answer),
+            Step::Answer(answer) => match last(exchange, answer) {
+                Ok(answer) => return Decision::Ready(answer),
+                Err(step) => Entry::Step(step),
             },
             Step::Wait(pending) => return Decision::Wait(pending),
             Step::Enter => Entry::Step(Step::Enter),
@@ -64,6 +62,24 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
             },
             Step::Error(status) => Entry::Step(errors::step(exchange, status)),
         };
+    }
+}
+
+/// What still stands between an answer and its visitor: whoever holds it back, and a page for a range or a condition that it refuses.
+#[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
+fn last(exchange: &mut Exchange, answer: Answer) -> Result<Answer, Step> {
+    let site = Rc::clone(&exchange.request.site);
+    let answer = match site.runtime.place(exchange.request.route.place).features.get::<Box<dyn Hold>>() {
+        Some(holder) => holder.hold(exchange, answer)?,
+        None => answer,
+    };
+    match myriad_output::refusal(&exchange.request, &answer) {
+        Some(refusal) if has_page_now(exchange, refusal.status) => {
+            let carried = exchange.request.errors.carried.get_or_insert_default();
+            carried.lines.extend_from_slice(&refusal.lines);
+            Err(errors::step(exchange, refusal.status))
+        }
+        _ => Ok(answer),
     }
 }
 

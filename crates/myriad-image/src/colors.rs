@@ -1,0 +1,84 @@
+//! Few colors for many: what GIF, and PNG with a palette, can hold.
+
+use color_quant::NeuQuant;
+
+use crate::pixels::{DEPTH, Pixels};
+
+/// How many colors a palette holds.
+pub(crate) const MOST: usize = 256;
+/// Every so many pixels are looked at to find the best colors: 1 is all, 30 the fewest; the crate's middle way.
+const EVERY: i32 = 10;
+
+/// A picture as numbers of colors.
+pub(crate) struct Few {
+    /// At most [`MOST`].
+    pub colors: Vec<[u8; DEPTH]>,
+    /// The color of each pixel.
+    pub numbers: Vec<u8>,
+}
+
+/// The picture in its own colors; none where they are more than [`MOST`].
+pub(crate) fn exact(pixels: &Pixels) -> Option<Few> {
+    let mut known = foldhash::HashMap::<[u8; DEPTH], u8>::default();
+    let mut few = Few { colors: Vec::new(), numbers: Vec::with_capacity(pixels.data.len() / DEPTH) };
+    let mut last = ([0; DEPTH], None);
+    for pixel in pixels.each() {
+        let number = match last {
+            // Neighbours are mostly alike.
+            (color, Some(number)) if color == pixel => number,
+            _ => match known.get(&pixel) {
+                Some(number) => *number,
+                None => {
+                    let number = u8::try_from(few.colors.len()).ok()?;
+                    few.colors.push(pixel);
+                    known.insert(pixel, number);
+                    number
+                }
+            },
+        };
+        last = (pixel, Some(number));
+        few.numbers.push(number);
+    }
+    Some(few)
+}
+
+/// The picture in at most `most` colors that are close to its own.
+pub(crate) fn close(pixels: &Pixels, most: usize) -> Few {
+    let found = NeuQuant::new(EVERY, most, &pixels.data);
+    let mut colors = found.color_map_rgba().as_chunks::<DEPTH>().0.to_vec();
+    colors.truncate(most.min(MOST));
+    let numbers = pixels.each().map(|pixel| found.index_of(&pixel) as u8).collect();
+    Few { colors, numbers }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{close, exact};
+    use crate::facts::Size;
+    use crate::pixels::Pixels;
+
+    fn shades(of: u32) -> Pixels {
+        let data = (0..of).flat_map(|at| [(at % 256) as u8, (at / 256) as u8, 7, 255]).collect();
+        Pixels::new(Size { width: of, height: 1 }, data).unwrap()
+    }
+
+    #[test]
+    fn few_colors_are_kept_exactly() {
+        let few = exact(&shades(256)).unwrap();
+        assert_eq!(few.colors.len(), 256);
+        assert!(few.numbers.iter().enumerate().all(|(at, number)| at == usize::from(*number)));
+        assert!(exact(&shades(257)).is_none());
+    }
+
+    #[test]
+    fn many_colors_become_few_that_are_close() {
+        let pixels = shades(2000);
+        let few = close(&pixels, 64);
+        assert_eq!((few.colors.len(), few.numbers.len()), (64, 2000));
+        let far = pixels.each().zip(&few.numbers).map(|(pixel, number)| {
+            let color = few.colors[usize::from(*number)];
+            (0..3).map(|at| pixel[at].abs_diff(color[at])).max().unwrap()
+        });
+        assert!(far.max().unwrap() < 64);
+    }
+}

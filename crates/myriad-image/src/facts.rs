@@ -1,0 +1,137 @@
+//! What the head of a picture says, without its pixels.
+
+mod exif;
+mod jpeg;
+
+use crate::Kind;
+
+/// Width and height in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Pixels of a line.
+    pub width: u32,
+    /// Lines.
+    pub height: u32,
+}
+
+impl Size {
+    /// No picture is larger.
+    pub(crate) const LARGEST: Self = Self { width: u32::MAX, height: u32::MAX };
+
+    /// A size; none without pixels.
+    pub(crate) fn new(width: u32, height: u32) -> Option<Self> {
+        (width > 0 && height > 0).then_some(Self { width, height })
+    }
+
+    /// The size of the picture when it lies on its side.
+    pub(crate) fn on_its_side(self) -> Self {
+        Self { width: self.height, height: self.width }
+    }
+
+    /// How many pixels there are.
+    pub(crate) fn pixels(self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+}
+
+/// What the head says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Its size as it is stored.
+    pub size: Size,
+    /// How it has to be laid to be upright (Exif's `Orientation`), 1 to 8; 1 is as it is stored.
+    pub orientation: u8,
+    /// More than a twentieth of it is not picture: Exif, XMP, previews of cameras.
+    pub laden: bool,
+}
+
+impl Facts {
+    /// Its size as it is seen.
+    pub(crate) fn seen(&self) -> Size {
+        if self.lies_on_its_side() { self.size.on_its_side() } else { self.size }
+    }
+
+    /// Whether its columns are seen as lines.
+    pub(crate) fn lies_on_its_side(&self) -> bool {
+        self.orientation > 4
+    }
+
+    /// Reads the head of a picture; none where it does not say a size.
+    pub fn read(kind: Kind, bytes: &[u8]) -> Option<Self> {
+        let upright = |size| Self { size, orientation: 1, laden: false };
+        match kind {
+            Kind::Jpeg => jpeg::read(bytes),
+            Kind::Gif => Size::new(le16(bytes, 6)?, le16(bytes, 8)?).map(upright),
+            Kind::Png => Size::new(be32(bytes, 16)?, be32(bytes, 20)?).map(upright),
+            Kind::Webp => webp(bytes).map(upright),
+        }
+    }
+}
+
+/// The size that the first chunk of a WebP file says.
+fn webp(bytes: &[u8]) -> Option<Size> {
+    match bytes.get(12..16)? {
+        // RFC 6386 section 9.1: a key frame, its start code, the size in 14 bits each.
+        b"VP8 " if bytes.get(20)? & 1 == 0 && bytes.get(23..26)? == b"\x9d\x01\x2a" => {
+            Size::new(le16(bytes, 26)? & 0x3fff, le16(bytes, 28)? & 0x3fff)
+        }
+        b"VP8L" if *bytes.get(20)? == 0x2f => {
+            let bits = le16(bytes, 21)? | le16(bytes, 23)? << 16;
+            Size::new((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1)
+        }
+        b"VP8X" => {
+            let of_three = |at| Some(le16(bytes, at)? | u32::from(*bytes.get(at + 2)?) << 16);
+            Size::new(of_three(24)? + 1, of_three(27)? + 1)
+        }
+        _ => None,
+    }
+}
+
+fn le16(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?).into())
+}
+
+fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Facts, Size};
+    use crate::Kind;
+
+    fn size(kind: Kind, bytes: &[u8]) -> Option<(u32, u32)> {
+        Facts::read(kind, bytes).map(|facts| (facts.size.width, facts.size.height))
+    }
+
+    #[test]
+    fn sizes_are_read_from_heads() {
+        assert_eq!(size(Kind::Gif, b"GIF89a\x64\x00\x78\x01"), Some((100, 376)));
+        let png =
+            [&b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR"[..], &100_u32.to_be_bytes(), &70_000_u32.to_be_bytes()];
+        assert_eq!(size(Kind::Png, &png.concat()), Some((100, 70_000)));
+        assert_eq!(
+            size(Kind::Webp, b"RIFF0000WEBPVP8 \0\0\0\0\0\0\0\x9d\x01\x2a\x0a\x40\x0c\x00"),
+            Some((10, 12))
+        );
+        assert_eq!(size(Kind::Webp, b"RIFF0000WEBPVP8L\0\0\0\0\x2f\x09\xc0\x02\x00"), Some((10, 12)));
+        assert_eq!(size(Kind::Webp, b"RIFF0000WEBPVP8X\0\0\0\0\0\0\0\0\x09\0\0\x0b\0\0"), Some((10, 12)));
+    }
+
+    #[test]
+    fn heads_that_break_off_or_say_nothing_have_no_size() {
+        assert_eq!(size(Kind::Gif, b"GIF89a\x64\x00\x78"), None);
+        assert_eq!(size(Kind::Gif, b"GIF89a\x00\x00\x78\x00"), None);
+        assert_eq!(size(Kind::Webp, b"RIFF0000WEBPVP8 \0\0\0\0\x01\0\0\x9d\x01\x2a\x0a\0\x0c\0"), None);
+        assert_eq!(size(Kind::Webp, b"RIFF0000WEBPALPH\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), None);
+        for kind in [Kind::Jpeg, Kind::Gif, Kind::Png, Kind::Webp] {
+            assert_eq!(Facts::read(kind, b""), None);
+        }
+    }
+
+    #[test]
+    fn picture_on_its_side_has_its_sides_exchanged() {
+        let size = Size { width: 3, height: 2 };
+        assert_eq!((size.on_its_side(), size.pixels()), (Size { width: 2, height: 3 }, 6));
+    }
+}

@@ -1,0 +1,84 @@
+//! The head of a JPEG file (ITU-T T.81 annex B): segments up to the first scan.
+
+use super::{Facts, Size, exif};
+
+/// Reads segments until the size is known; the first scan ends the head.
+pub(super) fn read(bytes: &[u8]) -> Option<Facts> {
+    let mut rest = bytes.get(2..)?;
+    let (mut size, mut orientation, mut laden) = (None, 1, 0);
+    while let Some((marker, segment, behind)) = segment(rest) {
+        match marker {
+            // Frames: all but DHT, JPG and DAC, which lie between them. Precision, lines, pixels of a line.
+            0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
+                let sides = segment.get(1..5)?;
+                let side = |at: usize| u32::from(u16::from_be_bytes([sides[at], sides[at + 1]]));
+                size = Size::new(side(2), side(0));
+            }
+            0xe1..=0xef => {
+                laden += segment.len() + 2;
+                if let (0xe1, Some(tiff)) = (marker, segment.strip_prefix(b"Exif\0\0")) {
+                    orientation = exif::orientation(tiff).unwrap_or(orientation);
+                }
+            }
+            0xda => break,
+            _ => {}
+        }
+        rest = behind;
+    }
+    Some(Facts { size: size?, orientation, laden: bytes.len() / 20 < laden })
+}
+
+/// The marker and the bytes of a segment, and what follows it. Markers without a segment are passed over.
+fn segment(mut rest: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    loop {
+        // Fill bytes may stand before a marker.
+        let at = rest.windows(2).position(|pair| pair[0] == 0xff && !matches!(pair[1], 0 | 0xff))?;
+        let marker = rest[at + 1];
+        rest = &rest[at + 2..];
+        if !matches!(marker, 0x01 | 0xd0..=0xd8) {
+            let length = usize::from(u16::from_be_bytes(rest.get(..2)?.try_into().ok()?));
+            return Some((marker, rest.get(2..length)?, &rest[length..]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    const FRAME: &[u8] = b"\xff\xc2\x00\x0b\x08\x00\x78\x00\x64\x01\x01\x11\x00";
+
+    #[test]
+    fn size_stands_in_the_frame_whatever_is_before_it() {
+        let facts =
+            read(&[b"\xff\xd8\xff\xff\xe0\x00\x04ab\xff\xd0\xff\xc4\x00\x03a", FRAME].concat()).unwrap();
+        assert_eq!((facts.size.width, facts.size.height, facts.orientation), (100, 120, 1));
+    }
+
+    #[test]
+    fn camera_that_was_held_upright_says_so() {
+        let exif =
+            b"\xff\xe1\x00\x22Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+        let facts = read(&[b"\xff\xd8", &exif[..], FRAME].concat()).unwrap();
+        assert_eq!(facts.orientation, 6);
+        assert!(facts.laden, "half of these few bytes is Exif");
+        let picture = [b"\xff\xd8", &exif[..], FRAME, &[0; 1000]].concat();
+        assert!(!read(&picture).unwrap().laden);
+    }
+
+    #[test]
+    fn heads_that_break_off_have_no_size() {
+        for bytes in [
+            &b"\xff\xd8"[..],
+            b"\xff\xd8\xff\xc0\x00\x0b\x08\x00",
+            b"\xff\xd8\xff\xda\x00\x02",
+            b"\xff\xd8\xff\xe0\x00\x01",
+        ] {
+            assert!(read(bytes).is_none(), "{bytes:?}");
+        }
+        assert!(
+            read(&[b"\xff\xd8\xff\xda\x00\x02", FRAME].concat()).is_none(),
+            "a frame behind the first scan"
+        );
+    }
+}

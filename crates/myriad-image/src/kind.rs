@@ -1,0 +1,69 @@
+//! Which picture bytes are of, by how they begin.
+
+/// A format that pictures come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// JPEG.
+    Jpeg,
+    /// GIF.
+    Gif,
+    /// PNG.
+    Png,
+    /// WebP.
+    Webp,
+}
+
+impl Kind {
+    /// How many bytes it takes to tell.
+    pub const NEEDED: usize = 16;
+
+    /// The kind of a picture, by its first [`NEEDED`](Self::NEEDED) bytes; none where they are fewer, or not a picture's.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes.get(..Self::NEEDED)? {
+            [0xff, 0xd8, ..] => Some(Self::Jpeg),
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Self::Gif),
+            [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some(Self::Png),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::Webp),
+            _ => None,
+        }
+    }
+
+    /// The name that `image_filter size` tells.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Jpeg => "jpeg",
+            Self::Gif => "gif",
+            Self::Png => "png",
+            Self::Webp => "webp",
+        }
+    }
+
+    /// Its media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Jpeg => "image/jpeg",
+            Self::Gif => "image/gif",
+            Self::Png => "image/png",
+            Self::Webp => "image/webp",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    #[test]
+    fn kinds_are_told_by_their_first_bytes() {
+        let of = |begin: &[u8]| Kind::of(&[begin, &[0; 16]].concat());
+        assert_eq!(of(b"\xff\xd8"), Some(Kind::Jpeg));
+        assert_eq!(of(b"GIF87a"), Some(Kind::Gif));
+        assert_eq!(of(b"GIF89a"), Some(Kind::Gif));
+        assert_eq!(of(b"\x89PNG\r\n\x1a\n"), Some(Kind::Png));
+        assert_eq!(of(b"RIFF0000WEBP"), Some(Kind::Webp));
+        for other in [&b"GIF88a"[..], b"RIFF0000WAVE", b"<svg", b"\x89PNG\n", b"\xd8\xff"] {
+            assert_eq!(of(other), None, "{other:?}");
+        }
+        assert_eq!(Kind::of(b"\xff\xd8 too short"), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! From bytes to bytes.
+
+use std::fmt;
+
+use crate::facts::{Facts, Size};
+use crate::read::{Picture, read};
+use crate::sharpen::sharpen;
+use crate::wish::{Format, Shape, Turn, Wish};
+use crate::write::{write, write_as};
+use crate::{Kind, plan};
+
+/// What became of a picture.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Made {
+    /// It is as it is asked for.
+    AsItIs,
+    /// It was written anew.
+    Anew {
+        /// The picture.
+        bytes: Vec<u8>,
+        /// Its format; none where it kept its own.
+        format: Option<Format>,
+    },
+}
+
+/// Why nothing became of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It cannot be read or written.
+    Broken(&'static str),
+    /// It has more pixels than may be read.
+    TooLarge(Size),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broken(why) => f.write_str(why),
+            Self::TooLarge(size) => {
+                write!(
+                    f,
+                    "it has {} x {} pixels, more than \"image_filter_pixels\" allows",
+                    size.width, size.height
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Makes what is asked for of a picture.
+pub fn make(bytes: &[u8], kind: Kind, wish: &Wish) -> Result<Made, Fault> {
+    let facts = Facts::read(kind, bytes);
+    if let Some(facts) = facts.filter(|facts| fits(facts, wish)) {
+        return Ok(smaller(bytes, kind, &facts, wish));
+    }
+    let mut picture = upright(kind, bytes, facts.as_ref(), wish)?;
+    if !wish.transparency && picture.has_palette {
+        picture.pixels.make_opaque();
+    }
+    let size = facts.map_or(picture.pixels.size, |facts| facts.seen());
+    let size = plan::scaled(wish.shape, size).unwrap_or(size);
+    if picture.pixels.size != size {
+        picture.pixels = picture.pixels.scaled(size)?;
+    }
+    picture.pixels = picture.pixels.turned(wish.turn);
+    if let Some(cut) = plan::cut(wish.shape, picture.pixels.size) {
+        picture.pixels = picture.pixels.cut(cut);
+    }
+    sharpen(&mut picture.pixels, wish.sharpen);
+    let own = write(kind, &picture, wish)?;
+    Ok(match best(kind, &picture, wish, own.len()) {
+        Some((format, bytes)) => Made::Anew { bytes, format: Some(format) },
+        None => Made::Anew { bytes: own, format: None },
+    })
+}
+
+/// Reads a picture as it is seen, at least as large as it is going to be.
+fn upright(kind: Kind, bytes: &[u8], facts: Option<&Facts>, wish: &Wish) -> Result<Picture, Fault> {
+    let Some(facts) = facts else { return read(kind, bytes, Size::LARGEST, wish.max_pixels) };
+    let wanted = plan::scaled(wish.shape, facts.seen()).unwrap_or(Size::LARGEST);
+    let wanted = if facts.lies_on_its_side() { wanted.on_its_side() } else { wanted };
+    let mut picture = read(kind, bytes, wanted, wish.max_pixels)?;
+    picture.pixels = picture.pixels.upright(facts.orientation);
+    Ok(picture)
+}
+
+/// Whether a picture is as it is asked for, but for its format. What is laden with other things is written anew without
+/// them, where anything may be done to it at all.
+fn fits(facts: &Facts, wish: &Wish) -> bool {
+    let laden = facts.laden && wish.shape != Shape::Keep;
+    wish.turn == Turn::None && !laden && plan::fits(wish.shape, facts.seen())
+}
+
+/// A picture that fits, in a format in which it is smaller.
+fn smaller(bytes: &[u8], kind: Kind, facts: &Facts, wish: &Wish) -> Made {
+    if wish.formats.is_empty() || moves(kind, bytes) {
+        return Made::AsItIs;
+    }
+    let picture = upright(kind, bytes, Some(facts), wish).ok();
+    match picture.and_then(|picture| best(kind, &picture, wish, bytes.len())) {
+        Some((format, bytes)) => Made::Anew { bytes, format: Some(format) },
+        None => Made::AsItIs,
+    }
+}
+
+/// The first of the formats asked for in which the picture has fewer than `most` bytes.
+fn best(kind: Kind, picture: &Picture, wish: &Wish, most: usize) -> Option<(Format, Vec<u8>)> {
+    let others = wish.formats.iter().filter(|format| !(kind == Kind::Webp && **format == Format::Webp));
+    others
+        .filter_map(|format| Some((*format, write_as(*format, picture, wish)?)))
+        .find(|(_, bytes)| bytes.len() < most)
+}
+
+/// Whether it may be more than one picture: another format would hold the first of them alone.
+fn moves(kind: Kind, bytes: &[u8]) -> bool {
+    let contains = |text: &[u8]| bytes.windows(text.len()).any(|part| part == text);
+    match kind {
+        Kind::Jpeg => false,
+        // The block of a browser that says how often it is shown again, or a second picture's control block.
+        Kind::Gif => {
+            contains(b"NETSCAPE2.0") || bytes.windows(3).filter(|part| *part == b"\x21\xf9\x04").count() > 1
+        }
+        Kind::Png => contains(b"acTL"),
+        Kind::Webp => contains(b"ANIM"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! Pixels, and what is done to them: scaling, cutting, turning.
+
+use fast_image_resize::images::{Image, ImageRef};
+use fast_image_resize::{PixelType, ResizeAlg, ResizeOptions, Resizer};
+
+use crate::Fault;
+use crate::facts::Size;
+use crate::plan::Cut;
+use crate::wish::Turn;
+
+/// Bytes of a pixel: red, green, blue, and how opaque it is.
+pub(crate) const DEPTH: usize = 4;
+
+/// A picture as pixels.
+pub(crate) struct Pixels {
+    pub size: Size,
+    /// Line by line, [`DEPTH`] bytes a pixel.
+    pub data: Vec<u8>,
+}
+
+impl Pixels {
+    /// Pixels that a reader has made; none where they are not as many as the size says.
+    pub(crate) fn new(size: Size, data: Vec<u8>) -> Option<Self> {
+        (data.len() as u64 == size.pixels() * DEPTH as u64).then_some(Self { size, data })
+    }
+
+    /// Room for pixels of which each is transparent.
+    pub(crate) fn clear(size: Size) -> Self {
+        Self { size, data: vec![0; size.pixels() as usize * DEPTH] }
+    }
+
+    pub(crate) fn each(&self) -> impl Iterator<Item = [u8; DEPTH]> {
+        self.data.as_chunks::<DEPTH>().0.iter().copied()
+    }
+
+    pub(crate) fn each_mut(&mut self) -> impl Iterator<Item = &mut [u8; DEPTH]> {
+        self.data.as_chunks_mut::<DEPTH>().0.iter_mut()
+    }
+
+    /// Lines of bytes.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        self.data.chunks_exact(self.size.width as usize * DEPTH)
+    }
+
+    pub(crate) fn is_opaque(&self) -> bool {
+        self.each().all(|[.., alpha]| alpha == u8::MAX)
+    }
+
+    /// Makes all pixels opaque, each of its color.
+    pub(crate) fn make_opaque(&mut self) {
+        self.each_mut().for_each(|[.., alpha]| *alpha = u8::MAX);
+    }
+
+    /// The picture in another size. Colors of transparent pixels do not shine through.
+    pub(crate) fn scaled(&self, size: Size) -> Result<Self, Fault> {
+        let mut made = Self::clear(size);
+        let from = ImageRef::new(self.size.width, self.size.height, &self.data, PixelType::U8x4);
+        let to = Image::from_slice_u8(size.width, size.height, &mut made.data, PixelType::U8x4);
+        let options = ResizeOptions::new()
+            .use_alpha(!self.is_opaque())
+            .resize_alg(ResizeAlg::Convolution(fast_image_resize::FilterType::CatmullRom));
+        let scaled = match (from, to) {
+            (Ok(from), Ok(mut to)) => Resizer::new().resize(&from, &mut to, &options).is_ok(),
+            _ => false,
+        };
+        scaled.then_some(made).ok_or(Fault::Broken("its pixels cannot be scaled"))
+    }
+
+    /// A part of the picture.
+    pub(crate) fn cut(&self, cut: Cut) -> Self {
+        let (left, width) = (cut.left as usize * DEPTH, cut.size.width as usize * DEPTH);
+        let lines = self.lines().skip(cut.top as usize).take(cut.size.height as usize);
+        let data = lines.flat_map(|line| &line[left..left + width]).copied().collect();
+        Self { size: cut.size, data }
+    }
+
+    /// The picture turned against the clock.
+    pub(crate) fn turned(mut self, turn: Turn) -> Self {
+        match turn {
+            Turn::None => self,
+            Turn::Half => {
+                self.data.as_chunks_mut::<DEPTH>().0.reverse();
+                self
+            }
+            Turn::Quarter => self.on_its_side(true, false),
+            Turn::ThreeQuarters => self.on_its_side(false, true),
+        }
+    }
+
+    /// The picture as it was seen, where it was stored with an `Orientation` of Exif.
+    pub(crate) fn upright(mut self, orientation: u8) -> Self {
+        match orientation {
+            2 => {
+                self.mirror();
+                self
+            }
+            3 => self.turned(Turn::Half),
+            4 => {
+                self.mirror();
+                self.turned(Turn::Half)
+            }
+            5 => self.on_its_side(false, false),
+            6 => self.on_its_side(false, true),
+            7 => self.on_its_side(true, true),
+            8 => self.on_its_side(true, false),
+            _ => self,
+        }
+    }
+
+    fn mirror(&mut self) {
+        for line in self.data.chunks_exact_mut(self.size.width as usize * DEPTH) {
+            line.as_chunks_mut::<DEPTH>().0.reverse();
+        }
+    }
+
+    /// Columns become lines. `from_right`: the last column is the first line. `from_below`: lines begin with the last
+    /// line's pixel.
+    fn on_its_side(&self, from_right: bool, from_below: bool) -> Self {
+        let (width, height) = (self.size.width as usize, self.size.height as usize);
+        let mut made = Self::clear(self.size.on_its_side());
+        let (from, _) = self.data.as_chunks::<DEPTH>();
+        let (to, _) = made.data.as_chunks_mut::<DEPTH>();
+        for (row, line) in to.chunks_exact_mut(height).enumerate() {
+            let column = if from_right { width - 1 - row } else { row };
+            for (at, pixel) in line.iter_mut().enumerate() {
+                let above = if from_below { height - 1 - at } else { at };
+                *pixel = from[above * width + column];
+            }
+        }
+        made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cut, Pixels, Size, Turn};
+
+    /// A picture of pixels `1 2 3 / 4 5 6`, by their reds.
+    fn six() -> Pixels {
+        let data = (1..=6).flat_map(|red| [red, 0, 0, 255]).collect();
+        Pixels::new(Size { width: 3, height: 2 }, data).unwrap()
+    }
+
+    fn reds(pixels: &Pixels) -> (u32, Vec<u8>) {
+        (pixels.size.width, pixels.each().map(|[red, ..]| red).collect())
+    }
+
+    #[test]
+    fn pictures_are_turned_against_the_clock() {
+        for (turn, width, pixels) in [
+            (Turn::None, 3, [1, 2, 3, 4, 5, 6]),
+            (Turn::Quarter, 2, [3, 6, 2, 5, 1, 4]),
+            (Turn::Half, 3, [6, 5, 4, 3, 2, 1]),
+            (Turn::ThreeQuarters, 2, [4, 1, 5, 2, 6, 3]),
+        ] {
+            assert_eq!(reds(&six().turned(turn)), (width, pixels.to_vec()), "{turn:?}");
+        }
+    }
+
+    /// As the table of Exif has it: where the first line and the first column of what is stored are seen.
+    #[test]
+    fn stored_pictures_are_laid_upright() {
+        for (orientation, width, pixels) in [
+            (1, 3, [1, 2, 3, 4, 5, 6]),
+            (2, 3, [3, 2, 1, 6, 5, 4]),
+            (3, 3, [6, 5, 4, 3, 2, 1]),
+            (4, 3, [4, 5, 6, 1, 2, 3]),
+            (5, 2, [1, 4, 2, 5, 3, 6]),
+            (6, 2, [4, 1, 5, 2, 6, 3]),
+            (7, 2, [6, 3, 5, 2, 4, 1]),
+            (8, 2, [3, 6, 2, 5, 1, 4]),
+        ] {
+            assert_eq!(reds(&six().upright(orientation)), (width, pixels.to_vec()), "{orientation}");
+        }
+    }
+
+    #[test]
+    fn part_is_cut_out() {
+        let cut = Cut { left: 1, top: 1, size: Size { width: 2, height: 1 } };
+        assert_eq!(reds(&six().cut(cut)), (2, vec![5, 6]));
+    }
+
+    #[test]
+    fn colors_of_transparent_pixels_do_not_shine_through() {
+        let data = [[200, 0, 0, 255], [0, 0, 255, 0]].concat();
+        let pixels = Pixels::new(Size { width: 2, height: 1 }, data).unwrap();
+        let made = pixels.scaled(Size { width: 1, height: 1 }).unwrap();
+        assert!(matches!(made.data[..], [199..=201, 0, 0, 127..=128]), "{:?}", made.data);
+    }
+
+    #[test]
+    fn pixels_that_are_too_few_are_no_picture() {
+        assert!(Pixels::new(Size { width: 2, height: 1 }, vec![0; 4]).is_none());
+    }
+}

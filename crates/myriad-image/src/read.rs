@@ -1,0 +1,65 @@
+//! Pictures read, each format by its crate. Sizes are bounded before room is made.
+
+mod gif;
+mod jpeg;
+mod png;
+mod webp;
+
+use crate::pixels::Pixels;
+use crate::{Fault, Kind, Size};
+
+/// A picture that was read.
+pub(crate) struct Picture {
+    pub pixels: Pixels,
+    /// It came as numbers of colors, so that it is drawn rather than taken by a camera.
+    pub has_palette: bool,
+    /// What its colors mean, where they are not those of screens (sRGB): an ICC profile.
+    pub profile: Option<Vec<u8>>,
+}
+
+/// The longest profile that is kept; those of cameras and telephones are shorter than a thousand bytes.
+const LONGEST_PROFILE: usize = 64 << 10;
+
+/// Reads a picture of at most `max_pixels`: of those that move, the first. It may come out smaller than it is stored, though
+/// not smaller than `wanted`, where that is faster.
+pub(crate) fn read(kind: Kind, bytes: &[u8], wanted: Size, max_pixels: u64) -> Result<Picture, Fault> {
+    let mut picture = match kind {
+        Kind::Jpeg => jpeg::read(bytes, wanted, max_pixels),
+        Kind::Gif => gif::read(bytes, max_pixels),
+        Kind::Png => png::read(bytes, max_pixels),
+        Kind::Webp => webp::read(bytes, max_pixels),
+    }?;
+    picture.profile = picture.profile.filter(|profile| tells_something(profile));
+    Ok(picture)
+}
+
+/// Refuses a picture of too many pixels.
+fn bounded(size: Size, max_pixels: u64) -> Result<Size, Fault> {
+    if size.pixels() > max_pixels { Err(Fault::TooLarge(size)) } else { Ok(size) }
+}
+
+/// Whether a profile (ICC.1:2022 section 7.2) tells how red, green and blue are meant, and they are not sRGB's, which is
+/// what everybody takes them for without one.
+fn tells_something(profile: &[u8]) -> bool {
+    let contains = |text: &[u8]| profile.windows(text.len()).any(|part| part == text);
+    profile.len() <= LONGEST_PROFILE
+        && profile.get(16..20) == Some(b"RGB ")
+        && !contains(b"sRGB")
+        && !contains(b"s\0R\0G\0B")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tells_something;
+
+    #[test]
+    fn profile_is_kept_where_colors_are_not_those_of_screens() {
+        let profile = |space: &[u8], name: &[u8]| [&[0; 16], space, &[0; 100], name].concat();
+        assert!(tells_something(&profile(b"RGB ", b"Display P3")));
+        assert!(!tells_something(&profile(b"RGB ", b"sRGB IEC61966-2.1")));
+        assert!(!tells_something(&profile(b"RGB ", b"\0s\0R\0G\0B")));
+        assert!(!tells_something(&profile(b"CMYK", b"Coated")), "the pixels are read as red, green and blue");
+        assert!(!tells_something(b"short"));
+        assert!(!tells_something(&profile(b"RGB ", &[0; 65_536])));
+    }
+}

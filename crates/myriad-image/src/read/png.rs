@@ -1,0 +1,39 @@
+//! PNG, by `png`: what is shown where nothing moves.
+
+use png::{BitDepth, ColorType, Decoder, Limits, Transformations};
+use std::io::Cursor;
+
+use super::{Picture, bounded};
+use crate::pixels::{DEPTH, Pixels};
+use crate::{Fault, Size};
+
+/// Room for what else stands in the file: profiles, texts.
+const BESIDE: usize = 4 << 20;
+
+pub(super) fn read(bytes: &[u8], max_pixels: u64) -> Result<Picture, Fault> {
+    let broken = |_| Fault::Broken("it is no whole PNG");
+    // Two bytes for each color are read before one of them is dropped.
+    let most = usize::try_from(max_pixels).unwrap_or(usize::MAX).saturating_mul(2 * DEPTH);
+    let limits = Limits { bytes: most.saturating_add(BESIDE) };
+    let mut reader = Decoder::new_with_limits(Cursor::new(bytes), limits);
+    reader.set_transformations(Transformations::normalize_to_color8() | Transformations::ALPHA);
+    reader.set_ignore_text_chunk(true);
+    let header = reader.read_header_info().map_err(broken)?;
+    let has_palette = header.color_type == ColorType::Indexed;
+    let size = Size::new(header.width, header.height).ok_or(Fault::Broken("it has no size"))?;
+    let size = bounded(size, max_pixels)?;
+    let mut reader = reader.read_info().map_err(broken)?;
+    let room = reader.output_buffer_size().ok_or(Fault::TooLarge(size))?;
+    let mut data = vec![0; room];
+    let frame = reader.next_frame(&mut data).map_err(broken)?;
+    data.truncate(frame.buffer_size());
+    let data = match (frame.color_type, frame.bit_depth) {
+        (ColorType::Rgba, BitDepth::Eight) => data,
+        (ColorType::GrayscaleAlpha, BitDepth::Eight) => {
+            data.as_chunks::<2>().0.iter().flat_map(|[gray, alpha]| [*gray, *gray, *gray, *alpha]).collect()
+        }
+        _ => return Err(Fault::Broken("its colors are of no known kind")),
+    };
+    let pixels = Pixels::new(size, data).ok_or(Fault::Broken("it is no whole PNG"))?;
+    Ok(Picture { pixels, has_palette, profile: reader.info().icc_profile.as_deref().map(<[u8]>::to_vec) })
+}

@@ -1,0 +1,34 @@
+//! Pictures written, each format by its crate.
+
+mod avif;
+mod gif;
+mod jpeg;
+mod png;
+mod webp;
+
+use crate::read::Picture;
+use crate::wish::Format;
+use crate::{Fault, Kind, Wish};
+
+/// Writes a picture in the kind that it came in.
+pub(crate) fn write(kind: Kind, picture: &Picture, wish: &Wish) -> Result<Vec<u8>, Fault> {
+    match kind {
+        Kind::Jpeg => jpeg::write(picture, wish),
+        Kind::Gif => gif::write(&picture.pixels, wish.interlace),
+        Kind::Png => png::write(picture),
+        Kind::Webp => webp::write(&picture.pixels, wish.webp_quality),
+    }
+    .ok_or(Fault::Broken("it cannot be written"))
+}
+
+/// Writes a picture in another format; none where the format cannot hold it.
+pub(crate) fn write_as(format: Format, picture: &Picture, wish: &Wish) -> Option<Vec<u8>> {
+    // Neither is given a profile here, and without it the colors would be others.
+    if picture.profile.is_some() {
+        return None;
+    }
+    match format {
+        Format::Webp => webp::write(&picture.pixels, wish.webp_quality),
+        Format::Avif => avif::write(&picture.pixels, wish.avif_quality),
+    }
+}

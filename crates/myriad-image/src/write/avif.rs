@@ -1,0 +1,20 @@
+//! AVIF, by `ravif`.
+
+use ravif::{Encoder, Img, RGBA8};
+
+use crate::pixels::Pixels;
+
+/// The fastest there is: a million pixels take a second even so.
+const SPEED: u8 = 10;
+
+pub(super) fn write(pixels: &Pixels, quality: u8) -> Option<Vec<u8>> {
+    let colors: Vec<RGBA8> = pixels.each().map(|[r, g, b, a]| RGBA8 { r, g, b, a }).collect();
+    let quality = f32::from(quality.clamp(1, 100));
+    let writer = Encoder::new()
+        .with_quality(quality)
+        .with_alpha_quality(quality)
+        .with_speed(SPEED)
+        .with_num_threads(Some(1));
+    let (width, height) = (pixels.size.width as usize, pixels.size.height as usize);
+    Some(writer.encode_rgba(Img::new(&colors, width, height)).ok()?.avif_file)
+}

@@ -1,0 +1,25 @@
+//! JPEG, by `jpeg-encoder`.
+
+use jpeg_encoder::{ColorType, Encoder};
+
+use crate::Wish;
+use crate::read::Picture;
+
+pub(super) fn write(picture: &Picture, wish: &Wish) -> Option<Vec<u8>> {
+    let size = picture.pixels.size;
+    let quality = wish.jpeg_quality.clamp(1, 100);
+    let mut made = Vec::new();
+    let mut writer = Encoder::new(&mut made, quality);
+    writer.set_progressive(wish.interlace);
+
+    if let Some(profile) = &picture.profile {
+        writer.add_icc_profile(profile).ok()?;
+    }
+    let (width, height) = (size.width.try_into().ok()?, size.height.try_into().ok()?);
+    writer.encode(&picture.pixels.data, width, height, ColorType::Rgba).ok()?;
+    // As GD, which says with what it was written: it is seen with any viewer of comments.
+    let comment = format!("CREATOR: Myriad, quality = {quality}\n");
+    let length = comment.len() as u16 + 2;
+    made.splice(2..2, [&[0xff, 0xfe], &length.to_be_bytes()[..], comment.as_bytes()].concat());
+    Some(made)
+}

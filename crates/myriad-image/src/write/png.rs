@@ -1,0 +1,40 @@
+//! PNG, by `png`. What came with a palette leaves with one, for it would be many times as large without.
+
+use png::{BitDepth, ColorType, Compression, Encoder, Filter, Info};
+
+use crate::colors::{Few, MOST, close, exact};
+use crate::read::Picture;
+
+pub(super) fn write(picture: &Picture) -> Option<Vec<u8>> {
+    let size = picture.pixels.size;
+    let mut info = Info::with_size(size.width, size.height);
+    info.bit_depth = BitDepth::Eight;
+    info.icc_profile = picture.profile.as_deref().map(Into::into);
+    let few =
+        picture.has_palette.then(|| exact(&picture.pixels).unwrap_or_else(|| close(&picture.pixels, MOST)));
+    let opaque;
+    let data = if let Some(Few { colors, numbers }) = &few {
+        info.color_type = ColorType::Indexed;
+        info.palette = Some(colors.iter().flat_map(|color| &color[..3]).copied().collect());
+        if colors.iter().any(|[.., alpha]| *alpha != u8::MAX) {
+            info.trns = Some(colors.iter().map(|[.., alpha]| *alpha).collect());
+        }
+        numbers
+    } else if picture.pixels.is_opaque() {
+        info.color_type = ColorType::Rgb;
+        opaque = picture.pixels.each().flat_map(|[r, g, b, _]| [r, g, b]).collect();
+        &opaque
+    } else {
+        info.color_type = ColorType::Rgba;
+        &picture.pixels.data
+    };
+    let mut made = Vec::new();
+    let mut writer = Encoder::with_info(&mut made, info).ok()?;
+    writer.set_compression(Compression::Balanced);
+    // Numbers of colors do not follow from their neighbours.
+    writer.set_filter(if few.is_some() { Filter::NoFilter } else { Filter::Adaptive });
+    let mut writer = writer.write_header().ok()?;
+    writer.write_image_data(data).ok()?;
+    writer.finish().ok()?;
+    Some(made)
+}

@@ -1,0 +1,58 @@
+//! The formats that a browser takes (`Accept`, RFC 9110 section 12.5.1).
+
+use myriad_exchange::exchange::Request;
+use myriad_image::Format;
+
+/// Those of the formats that the request names, in their order. `*/*` names none: whoever says no more may know no more.
+pub(super) fn accepted(formats: &[Format], request: &Request) -> Vec<Format> {
+    if formats.is_empty() {
+        return Vec::new();
+    }
+    let fields = request.received.head.fields().iter();
+    let values: Vec<&[u8]> =
+        fields.filter(|(name, _)| name.eq_ignore_ascii_case(b"accept")).map(|(_, value)| value).collect();
+    formats
+        .iter()
+        .copied()
+        .filter(|format| values.iter().any(|value| takes(value, format.media_type())))
+        .collect()
+}
+
+/// Whether a value of `Accept` names a media type, and not with a weight of 0.
+fn takes(value: &[u8], media_type: &str) -> bool {
+    value.split(|byte| *byte == b',').any(|range| {
+        let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+        let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(media_type.as_bytes()));
+        named && !parts.any(is_nothing)
+    })
+}
+
+/// `q=0`, `q=0.000`.
+fn is_nothing(parameter: &[u8]) -> bool {
+    match parameter {
+        [b'q' | b'Q', b'=', weight @ ..] => {
+            weight.starts_with(b"0") && weight.iter().all(|byte| matches!(byte, b'0' | b'.'))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::takes;
+
+    #[test]
+    fn formats_are_taken_where_they_are_named() {
+        for (value, taken) in [
+            ("image/avif,image/webp,*/*;q=0.8", true),
+            ("text/html, IMAGE/WebP;q=0.5", true),
+            ("image/webp;q=0", false),
+            ("image/webp; q=0.000", false),
+            ("image/*,*/*", false),
+            ("image/webpx", false),
+            ("", false),
+        ] {
+            assert_eq!(takes(value.as_bytes(), "image/webp"), taken, "{value}");
+        }
+    }
+}

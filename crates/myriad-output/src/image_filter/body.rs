@@ -1,0 +1,84 @@
+//! What is read of a picture, and how it goes on.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use myriad_http::body::{Body, BodyError, BoxBody};
+
+/// Why a body was not read to its end.
+pub(super) enum Unread {
+    /// It has more bytes than there is room for.
+    TooLong,
+    /// It broke off.
+    Broken,
+}
+
+/// A body of which some has been read.
+pub(super) struct Begun {
+    read: VecDeque<Bytes>,
+    rest: BoxBody,
+    ended: bool,
+}
+
+impl Begun {
+    pub(super) fn new(body: BoxBody) -> Self {
+        Self { read: VecDeque::new(), rest: body, ended: false }
+    }
+
+    /// How many bytes have been read.
+    fn length(&self) -> usize {
+        self.read.iter().map(Bytes::len).sum()
+    }
+
+    /// Reads until there are `wanted` bytes, or the body is over.
+    pub(super) async fn read(&mut self, wanted: usize) -> Result<(), BodyError> {
+        let mut length = self.length();
+        while !self.ended && length < wanted {
+            match poll_fn(|cx| self.rest.as_mut().poll_data(cx)).await {
+                Some(piece) => {
+                    let piece = piece?;
+                    length += piece.len();
+                    self.read.push_back(piece);
+                }
+                None => self.ended = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// The first bytes, as many as have been read and `wanted`.
+    pub(super) fn first(&self, wanted: usize) -> Vec<u8> {
+        self.read.iter().flatten().copied().take(wanted).collect()
+    }
+
+    /// Reads all of it, at most `most` bytes.
+    pub(super) async fn whole(mut self, most: u64) -> Result<Bytes, Unread> {
+        let room = usize::try_from(most).unwrap_or(usize::MAX);
+        self.read(room.saturating_add(1)).await.map_err(|_| Unread::Broken)?;
+        if self.length() > room {
+            return Err(Unread::TooLong);
+        }
+        if let (1, Some(only)) = (self.read.len(), self.read.front()) {
+            return Ok(only.clone());
+        }
+        Ok(self.read.iter().flatten().copied().collect())
+    }
+}
+
+impl Body for Begun {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        match self.read.pop_front() {
+            Some(piece) => Poll::Ready(Some(Ok(piece))),
+            None if self.ended => Poll::Ready(None),
+            None => self.rest.as_mut().poll_data(cx),
+        }
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        let rest = if self.ended { Some(0) } else { self.rest.size_hint() };
+        rest.map(|rest| rest + self.length() as u64)
+    }
+}

@@ -1,0 +1,181 @@
+//! The rows, and the words of a directive read.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Text, set};
+use myriad_image::Format;
+
+use super::settings::{Act, ImageSettings};
+use super::wanted::{angle, number, side};
+
+const HSL: Contexts = Contexts::HSL;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "image_filter",
+        HSL,
+        between(1, 3),
+        Set::Settings(image_filter),
+        "What becomes of pictures: `test` (what is none is answered with 415), `size` (their size, as JSON), `rotate` by 90, 180 or 270 \
+         degrees against the clock, `resize` or `crop` to a width and a height (`-` is any); `rotate` may stand beside the latter two.",
+    )
+    .default("off")
+    .repeats()
+    .differs(
+        "pictures are laid as their camera was held (Exif), colors that an ICC profile tells keep it, and of PNG none is interlaced; \
+         threads beside the workers do the work, and where too many pictures wait for them the answer is 503",
+    ),
+    Directive::new(
+        "image_filter_jpeg_quality",
+        HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            said(settings).jpeg_quality = quality(args)?;
+            Ok(())
+        }),
+        "The quality of JPEG pictures, 1 to 100.",
+    )
+    .default("75"),
+    Directive::new(
+        "image_filter_webp_quality",
+        HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            said(settings).webp_quality = quality(args)?;
+            Ok(())
+        }),
+        "The quality of WebP pictures, 1 to 100; those of few colors lose nothing in any case.",
+    )
+    .default("80"),
+    Directive::new(
+        "image_filter_avif_quality",
+        HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            said(settings).avif_quality = quality(args)?;
+            Ok(())
+        }),
+        "The quality of AVIF pictures, 1 to 100.",
+    )
+    .default("60")
+    .own(),
+    Directive::new(
+        "image_filter_format",
+        HSL,
+        at_least(1),
+        Set::Settings(format),
+        "Formats that pictures are given where the browser takes them (`Accept`) and they are smaller so, the best first: `avif`, `webp`; \
+         `off`. A million pixels take a second of a processor to become AVIF, so keep the answers (a `proxy_cache` in front).",
+    )
+    .default("off")
+    .own(),
+    Directive::new(
+        "image_filter_sharpen",
+        HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            let percent = args.text(0)?;
+            if !percent.has_variables() {
+                args.number(0)?;
+            }
+            said(settings).sharpen = percent;
+            Ok(())
+        }),
+        "By how many percent pictures that are written anew are sharpened.",
+    )
+    .default("0"),
+    Directive::new(
+        "image_filter_transparency",
+        HSL,
+        FLAG,
+        set!(Feature<ImageSettings>.flag => transparency),
+        "Whether GIF, and PNG with a palette, keep what is transparent.",
+    )
+    .default("on"),
+    Directive::new(
+        "image_filter_interlace",
+        HSL,
+        FLAG,
+        set!(Feature<ImageSettings>.flag => interlace),
+        "Whether GIF is interlaced and JPEG progressive.",
+    )
+    .default("off"),
+    Directive::new(
+        "image_filter_buffer",
+        HSL,
+        ONE,
+        set!(Feature<ImageSettings>.size => buffer),
+        "How many bytes a picture may have; more are answered with 415.",
+    )
+    .default("1m"),
+    Directive::new(
+        "image_filter_pixels",
+        HSL,
+        ONE,
+        set!(Feature<ImageSettings>.size => pixels),
+        "How many pixels a picture may have that is written anew; more are answered with 415. Each takes up to 16 bytes while it is read.",
+    )
+    .default("25m")
+    .own(),
+];
+
+fn said(settings: &mut Settings) -> &mut ImageSettings {
+    settings.feature_mut()
+}
+
+fn image_filter(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let act = match (args.bytes(0), args.len()) {
+        (b"off", 1) => Act::Off,
+        (b"test", 1) => Act::Test,
+        (b"size", 1) => Act::Size,
+        (b"rotate", 2) => Act::Rotate(angle_of(args)?),
+        (b"resize", 3) => Act::Resize(side_of(args, 1)?, side_of(args, 2)?),
+        (b"crop", 3) => Act::Crop(side_of(args, 1)?, side_of(args, 2)?),
+        _ => {
+            let must_be = "\"off\", \"test\", \"size\", \"rotate\" and an angle, \"resize\" or \"crop\" with a width and a height";
+            return Err(args.invalid(0, must_be));
+        }
+    };
+    let acts = &mut said(settings).acts;
+    args.start(acts);
+    acts.push(act);
+    Ok(())
+}
+
+fn angle_of(args: &Arguments<'_>) -> Result<Text, Diagnostic> {
+    let text = args.text(1)?;
+    if !text.has_variables() && angle(text.bytes()).is_none() {
+        return Err(args.invalid(1, "90, 180 or 270"));
+    }
+    Ok(text)
+}
+
+fn side_of(args: &Arguments<'_>, index: usize) -> Result<Text, Diagnostic> {
+    let text = args.text(index)?;
+    if !text.has_variables() && side(text.bytes()).is_none() {
+        return Err(args.invalid(index, "a number of pixels, or \"-\" for any"));
+    }
+    Ok(text)
+}
+
+fn quality(args: &Arguments<'_>) -> Result<Text, Diagnostic> {
+    let text = args.text(0)?;
+    if !text.has_variables() && number(text.bytes()).is_none() {
+        return Err(args.invalid(0, "a number from 1 to 100"));
+    }
+    Ok(text)
+}
+
+fn format(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut formats = Vec::new();
+    for index in 0..args.len() {
+        match args.bytes(index) {
+            b"off" if args.len() == 1 => {}
+            b"avif" if !formats.contains(&Format::Avif) => formats.push(Format::Avif),
+            b"webp" if !formats.contains(&Format::Webp) => formats.push(Format::Webp),
+            _ => return Err(args.invalid(index, "\"avif\" and \"webp\", each once, or \"off\" alone")),
+        }
+    }
+    said(settings).formats = formats;
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! The answers that are held back: those that may hold a picture.
+
+use std::cell::Cell;
+
+use bytes::Bytes;
+use myriad_exchange::exchange::{Answer, Exchange, Hold, Step, pulled};
+use myriad_http::Method;
+use myriad_image::{Facts, Kind, Made, Wish};
+use myriad_log::Level;
+use myriad_net::ResponseBody;
+
+use super::body::{Begun, Unread};
+use super::pool::{Worked, worked};
+use super::rules::Images;
+use super::wanted::Wanted;
+use crate::conditions;
+use crate::filters::is_bodiless;
+
+/// What is no picture, or none that can be worked on.
+const UNSUPPORTED: u16 = 415;
+
+/// Whether the answer of a request has been held back already: an error's page is not looked at once more.
+#[derive(Default)]
+struct Held(Cell<bool>);
+
+impl Hold for Images {
+    fn hold(&self, exchange: &mut Exchange, mut answer: Answer) -> Result<Answer, Step> {
+        let held = exchange.request.outcome.remembered.get_or_make(Held::default);
+        if answer.dropped || is_bodiless(&answer) || held.0.replace(true) {
+            return Ok(answer);
+        }
+        // What it becomes is not what the place's content is.
+        exchange.request.shortcut.strayed.set(true);
+        if !self.formats.is_empty() {
+            answer.field(b"Vary", b"Accept");
+        }
+        let is_empty = matches!(answer.body, ResponseBody::None);
+        if exchange.request.received.head.method() == Method::Head && is_empty {
+            // Nobody knows what the picture, which was not asked for, would become.
+            answer.length = None;
+            return Ok(answer);
+        }
+        if conditions::is_unchanged(&exchange.request, exchange.request.place(), &answer) {
+            return Ok(answer);
+        }
+        let Some(wanted) = self.wanted(exchange) else {
+            return Err(refused(exchange, "what is asked of the picture is no size, angle or quality"));
+        };
+        if answer.known_length().is_some_and(|length| length > self.buffer) {
+            return Err(refused(exchange, "the answer is longer than \"image_filter_buffer\""));
+        }
+        let buffer = self.buffer;
+        Err(Step::wait(async move |exchange| look(exchange, answer, wanted, buffer).await))
+    }
+}
+
+/// Says in the log why an answer is refused.
+fn refused(exchange: &Exchange, why: &str) -> Step {
+    exchange.request.log(Level::Error, format_args!("image filter: {why}"));
+    Step::Error(UNSUPPORTED)
+}
+
+/// Reads as much as has to be known, and says what becomes of the answer.
+async fn look(exchange: &mut Exchange, mut answer: Answer, wanted: Wanted, buffer: u64) -> Step {
+    let length = answer.known_length();
+    let body = std::mem::replace(&mut answer.body, ResponseBody::None);
+    let mut body = Begun::new(pulled(body));
+    if body.read(Kind::NEEDED).await.is_err() {
+        return broken_off(exchange);
+    }
+    let Some(kind) = Kind::of(&body.first(Kind::NEEDED)) else {
+        return match wanted {
+            Wanted::Size => Step::Answer(told(b"{}\r\n".to_vec())),
+            _ => refused(exchange, "the answer is no picture"),
+        };
+    };
+    settle(exchange, &mut answer, kind.media_type());
+    let wish = match wanted {
+        Wanted::Test => {
+            answer.body = ResponseBody::Stream(Box::pin(body), length);
+            return Step::Answer(answer);
+        }
+        Wanted::Size => None,
+        Wanted::Make(wish) => Some(wish),
+    };
+    let bytes = match body.whole(buffer).await {
+        Ok(bytes) => bytes,
+        Err(Unread::TooLong) => {
+            return refused(exchange, "the answer is longer than \"image_filter_buffer\"");
+        }
+        Err(Unread::Broken) => return broken_off(exchange),
+    };
+    match wish {
+        None => Step::Answer(told(size(kind, &bytes))),
+        Some(wish) => work(exchange, answer, (kind, bytes), wish).await,
+    }
+}
+
+fn broken_off(exchange: &Exchange) -> Step {
+    exchange.request.log(Level::Error, format_args!("image filter: the answer broke off"));
+    Step::Error(502)
+}
+
+/// Makes of the picture what is asked for.
+async fn work(exchange: &mut Exchange, mut answer: Answer, (kind, bytes): (Kind, Bytes), wish: Wish) -> Step {
+    match worked(bytes.clone(), kind, wish).await {
+        Worked::Done(Ok(Made::AsItIs)) => answer.body = ResponseBody::Full(bytes),
+        Worked::Done(Ok(Made::Anew { bytes, format })) => {
+            if let Some(format) = format {
+                answer.media_type = Some(format.media_type().as_bytes().into());
+            }
+            answer.weaken_tag();
+            answer.body = ResponseBody::Full(bytes.into());
+        }
+        Worked::Done(Err(fault)) => {
+            exchange
+                .request
+                .log(Level::Error, format_args!("image filter: {} picture: {fault}", kind.name()));
+            return Step::Error(UNSUPPORTED);
+        }
+        Worked::Lost => return refused(exchange, "the picture cannot be read"),
+        Worked::Busy => {
+            exchange.request.log(Level::Error, format_args!("image filter: too many pictures wait"));
+            return Step::Error(503);
+        }
+    }
+    answer.length = None;
+    Step::Answer(answer)
+}
+
+/// Takes the answer off what it was made from: from now on its type is that of the picture, and no part of it can be asked for.
+fn settle(exchange: &Exchange, answer: &mut Answer, media_type: &'static str) {
+    answer.detach(exchange.request.place().files.etag);
+    answer.without(&[b"content-type", b"refresh", b"accept-ranges"]);
+    answer.media_type = Some(media_type.as_bytes().into());
+    answer.ranges = false;
+}
+
+/// An answer that tells instead of showing.
+fn told(json: Vec<u8>) -> Answer {
+    let mut answer = Answer::new(200, ResponseBody::Full(json.into()));
+    answer.media_type = Some(b"application/json"[..].into());
+    answer.compressible = true;
+    answer
+}
+
+/// The size of a picture, as nginx tells it.
+fn size(kind: Kind, bytes: &[u8]) -> Vec<u8> {
+    match Facts::read(kind, bytes) {
+        None => b"{}\r\n".to_vec(),
+        Some(Facts { size, .. }) => format!(
+            "{{ \"img\" : {{ \"width\": {}, \"height\": {}, \"type\": \"{}\" }} }}\r\n",
+            size.width,
+            size.height,
+            kind.name()
+        )
+        .into_bytes(),
+    }
+}

@@ -1,0 +1,89 @@
+//! The directives of a place.
+
+use myriad_conf::settings::Settings;
+use myriad_exchange::exchange::Hold;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+use myriad_image::Format;
+use myriad_script::Template;
+
+use super::settings::{Act, ImageSettings};
+
+/// What becomes of the pictures of a place.
+pub(super) enum Rule {
+    /// They pass as they are.
+    Test,
+    /// Their size is told.
+    Size,
+    /// They are written anew.
+    Make(Shaping),
+}
+
+/// Which size is asked for.
+pub(super) enum Shaping {
+    /// Their own.
+    Keep,
+    /// At most so wide and high.
+    Resize(Template, Template),
+    /// The same, and cut.
+    Crop(Template, Template),
+}
+
+/// The directives of a place where pictures are looked at.
+pub(super) struct Images {
+    pub(super) rule: Rule,
+    pub(super) angle: Option<Template>,
+    pub(super) jpeg_quality: Template,
+    pub(super) webp_quality: Template,
+    pub(super) avif_quality: Template,
+    pub(super) sharpen: Template,
+    pub(super) transparency: bool,
+    pub(super) interlace: bool,
+    pub(super) buffer: u64,
+    pub(super) pixels: u64,
+    pub(super) formats: Vec<Format>,
+}
+
+/// Keeps the directives of a place where pictures are looked at.
+pub(super) fn compile(
+    compiler: &mut dyn SettingsCompiler,
+    settings: &Settings,
+    features: &mut PlaceFeatures,
+) {
+    let said = settings.feature::<ImageSettings>();
+    let (mut rule, mut angle) = (None, None);
+    for act in &said.acts {
+        match act {
+            Act::Off => rule = None,
+            Act::Test => rule = Some(Rule::Test),
+            Act::Size => rule = Some(Rule::Size),
+            Act::Rotate(by) => {
+                angle = Some(compiler.template(by));
+                let shaped = matches!(rule, Some(Rule::Make(Shaping::Resize(..) | Shaping::Crop(..))));
+                rule = if shaped { rule } else { Some(Rule::Make(Shaping::Keep)) };
+            }
+            Act::Resize(width, height) => {
+                let sides = (compiler.template(width), compiler.template(height));
+                rule = Some(Rule::Make(Shaping::Resize(sides.0, sides.1)));
+            }
+            Act::Crop(width, height) => {
+                let sides = (compiler.template(width), compiler.template(height));
+                rule = Some(Rule::Make(Shaping::Crop(sides.0, sides.1)));
+            }
+        }
+    }
+    let Some(rule) = rule else { return };
+    let images: Box<dyn Hold> = Box::new(Images {
+        rule,
+        angle,
+        jpeg_quality: compiler.template(&said.jpeg_quality),
+        webp_quality: compiler.template(&said.webp_quality),
+        avif_quality: compiler.template(&said.avif_quality),
+        sharpen: compiler.template(&said.sharpen),
+        transparency: said.transparency,
+        interlace: said.interlace,
+        buffer: said.buffer,
+        pixels: said.pixels,
+        formats: said.formats.clone(),
+    });
+    features.keep(images);
+}

@@ -1,0 +1,66 @@
+//! What the directives say.
+
+use myriad_conf::Text;
+use myriad_image::Format;
+
+/// `image_filter`, once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// `off`.
+    Off,
+    /// `test`: pictures pass as they are.
+    Test,
+    /// `size`: its size is told instead of the picture.
+    Size,
+    /// `rotate ANGLE`.
+    Rotate(Text),
+    /// `resize WIDTH HEIGHT`.
+    Resize(Text, Text),
+    /// `crop WIDTH HEIGHT`.
+    Crop(Text, Text),
+}
+
+/// The directives of a level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ImageSettings {
+    /// `image_filter`, as often as it is said on one level.
+    pub acts: Vec<Act>,
+    /// `image_filter_jpeg_quality`.
+    pub jpeg_quality: Text,
+    /// `image_filter_webp_quality`.
+    pub webp_quality: Text,
+    /// `image_filter_avif_quality`.
+    pub avif_quality: Text,
+    /// `image_filter_sharpen`.
+    pub sharpen: Text,
+    /// `image_filter_transparency`.
+    pub transparency: bool,
+    /// `image_filter_interlace`.
+    pub interlace: bool,
+    /// `image_filter_buffer`, bytes.
+    pub buffer: u64,
+    /// `image_filter_pixels`.
+    pub pixels: u64,
+    /// `image_filter_format`, the best first.
+    pub formats: Vec<Format>,
+}
+
+impl Default for ImageSettings {
+    /// nginx's defaults.
+    fn default() -> Self {
+        Self {
+            acts: Vec::new(),
+            jpeg_quality: Text::builtin("75"),
+            webp_quality: Text::builtin("80"),
+            avif_quality: Text::builtin("60"),
+            sharpen: Text::builtin("0"),
+            transparency: true,
+            interlace: false,
+            buffer: 1 << 20,
+            pixels: 25 << 20,
+            formats: Vec::new(),
+        }
+    }
+}
+
+myriad_conf::feature_settings!(ImageSettings);

@@ -1,0 +1,1 @@
+//! Pictures as a configuration makes them.
