@@ -73,7 +73,7 @@ pub struct Wish {
     pub interlace: bool,
     /// Whether pictures of few colors keep what is transparent in them.
     pub transparency: bool,
-    /// 1 to 100.
+    /// 1 to 100; 0 is none, and nothing can be written with it.
     pub jpeg_quality: u8,
     /// 1 to 100.
     pub webp_quality: u8,

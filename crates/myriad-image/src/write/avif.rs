@@ -1,5 +1,7 @@
 //! AVIF, by `ravif`.
 
+use std::num::NonZeroU8;
+
 use ravif::{Encoder, Img, RGBA8};
 
 use crate::pixels::Pixels;
@@ -9,7 +11,7 @@ const SPEED: u8 = 10;
 
 pub(super) fn write(pixels: &Pixels, quality: u8) -> Option<Vec<u8>> {
     let colors: Vec<RGBA8> = pixels.each().map(|[r, g, b, a]| RGBA8 { r, g, b, a }).collect();
-    let quality = f32::from(quality.clamp(1, 100));
+    let quality = f32::from(NonZeroU8::new(quality)?.get().min(100));
     let writer = Encoder::new()
         .with_quality(quality)
         .with_alpha_quality(quality)

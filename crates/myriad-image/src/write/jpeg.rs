@@ -1,5 +1,7 @@
 //! JPEG, by `jpeg-encoder`.
 
+use std::num::NonZeroU8;
+
 use jpeg_encoder::{ColorType, Encoder};
 
 use crate::Wish;
@@ -7,7 +9,7 @@ use crate::read::Picture;
 
 pub(super) fn write(picture: &Picture, wish: &Wish) -> Option<Vec<u8>> {
     let size = picture.pixels.size;
-    let quality = wish.jpeg_quality.clamp(1, 100);
+    let quality = NonZeroU8::new(wish.jpeg_quality)?.get().min(100);
     let mut made = Vec::new();
     let mut writer = Encoder::new(&mut made, quality);
     writer.set_progressive(wish.interlace);

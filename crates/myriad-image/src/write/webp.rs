@@ -1,5 +1,7 @@
 //! WebP, by libwebp: no encoder in Rust writes its lossy kind. It sees pixels alone, never a stranger's bytes.
 
+use std::num::NonZeroU8;
+
 use webp::Encoder;
 
 use crate::colors::exact;
@@ -16,7 +18,7 @@ pub(super) fn write(pixels: &Pixels, quality: u8) -> Option<Vec<u8>> {
     }
     // Drawings and text of few colors are smaller without loss, and stay sharp.
     let lossless = exact(pixels).is_some();
-    let quality = if lossless { EFFORT } else { f32::from(quality.clamp(1, 100)) };
+    let quality = if lossless { EFFORT } else { f32::from(NonZeroU8::new(quality)?.get().min(100)) };
     let writer = Encoder::from_rgba(&pixels.data, pixels.size.width, pixels.size.height);
     Some(writer.encode_simple(lossless, quality).ok()?.to_vec())
 }

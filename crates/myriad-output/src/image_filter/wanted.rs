@@ -46,7 +46,8 @@ impl Images {
                 sides(width, height).map(|(width, height)| Shape::Crop { width, height })?
             }
         };
-        let mut quality = |template| Some(number(&value(template)?)?.min(100) as u8);
+        // As nginx: a quality that is none matters where a picture is written with it.
+        let mut quality = |template| Some(number(&value(template)?).unwrap_or(0).min(100) as u8);
         let (jpeg_quality, webp_quality) = (quality(&self.jpeg_quality)?, quality(&self.webp_quality)?);
         let avif_quality = quality(&self.avif_quality)?;
         Some(Wanted::Make(Wish {
