@@ -26,15 +26,13 @@ pub(crate) fn exact(pixels: &Pixels) -> Option<Few> {
         let number = match last {
             // Neighbours are mostly alike.
             (color, Some(number)) if color == pixel => number,
-            _ => match known.get(&pixel) {
-                Some(number) => *number,
-                None => {
-                    let number = u8::try_from(few.colors.len()).ok()?;
-                    few.colors.push(pixel);
-                    known.insert(pixel, number);
-                    number
-                }
-            },
+            _ if known.contains_key(&pixel) => known[&pixel],
+            _ => {
+                let number = u8::try_from(few.colors.len()).ok()?;
+                few.colors.push(pixel);
+                known.insert(pixel, number);
+                number
+            }
         };
         last = (pixel, Some(number));
         few.numbers.push(number);
@@ -54,8 +52,8 @@ pub(crate) fn close(pixels: &Pixels, most: usize) -> Few {
 #[cfg(test)]
 mod tests {
     use super::{close, exact};
-    use crate::facts::Size;
     use crate::pixels::Pixels;
+    use crate::size::Size;
 
     fn shades(of: u32) -> Pixels {
         let data = (0..of).flat_map(|at| [(at % 256) as u8, (at / 256) as u8, 7, 255]).collect();

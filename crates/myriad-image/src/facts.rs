@@ -3,36 +3,8 @@
 mod exif;
 mod jpeg;
 
-use crate::Kind;
-
-/// Width and height in pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// Pixels of a line.
-    pub width: u32,
-    /// Lines.
-    pub height: u32,
-}
-
-impl Size {
-    /// No picture is larger.
-    pub(crate) const LARGEST: Self = Self { width: u32::MAX, height: u32::MAX };
-
-    /// A size; none without pixels.
-    pub(crate) fn new(width: u32, height: u32) -> Option<Self> {
-        (width > 0 && height > 0).then_some(Self { width, height })
-    }
-
-    /// The size of the picture when it lies on its side.
-    pub(crate) fn on_its_side(self) -> Self {
-        Self { width: self.height, height: self.width }
-    }
-
-    /// How many pixels there are.
-    pub(crate) fn pixels(self) -> u64 {
-        u64::from(self.width) * u64::from(self.height)
-    }
-}
+use crate::kind::Kind;
+use crate::size::Size;
 
 /// What the head says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +32,9 @@ impl Facts {
     pub fn read(kind: Kind, bytes: &[u8]) -> Option<Self> {
         let upright = |size| Self { size, orientation: 1, laden: false };
         match kind {
-            Kind::Jpeg => jpeg::read(bytes),
+            Kind::Jpeg => {
+                jpeg::read(bytes).map(|(size, orientation, laden)| Self { size, orientation, laden })
+            }
             Kind::Gif => Size::new(le16(bytes, 6)?, le16(bytes, 8)?).map(upright),
             Kind::Png => Size::new(be32(bytes, 16)?, be32(bytes, 20)?).map(upright),
             Kind::Webp => webp(bytes).map(upright),
@@ -97,7 +71,7 @@ fn be32(bytes: &[u8], at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, Size};
+    use super::Facts;
     use crate::Kind;
 
     fn size(kind: Kind, bytes: &[u8]) -> Option<(u32, u32)> {
@@ -127,11 +101,5 @@ mod tests {
         for kind in [Kind::Jpeg, Kind::Gif, Kind::Png, Kind::Webp] {
             assert_eq!(Facts::read(kind, b""), None);
         }
-    }
-
-    #[test]
-    fn picture_on_its_side_has_its_sides_exchanged() {
-        let size = Size { width: 3, height: 2 };
-        assert_eq!((size.on_its_side(), size.pixels()), (Size { width: 2, height: 3 }, 6));
     }
 }

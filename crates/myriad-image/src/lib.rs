@@ -13,24 +13,32 @@
 //! | `make` | from bytes to bytes |
 //! | `pixels`, `sharpen` | what is done to pixels |
 //! | `read`, `write` | the formats, each by its crate |
+//! | `picture`, `size`, `fault` | what is handed on |
 //! | `colors` | few colors for many |
 //!
 //! It is pure: no file, no clock, no thread. Whoever calls it chooses the thread, for a picture of many pixels takes the
 //! processor for long. Everything that is read is a stranger's: sizes are bounded before room is made for them, and only
 //! crates without `unsafe` code of their own or in Rust read bytes (libwebp, which is C, only writes).
 
+#![forbid(unsafe_code)]
+
 mod colors;
 mod facts;
+mod fault;
 mod kind;
 mod make;
+mod picture;
 mod pixels;
 mod plan;
 mod read;
 mod sharpen;
+mod size;
 mod wish;
 mod write;
 
-pub use facts::{Facts, Size};
+pub use facts::Facts;
+pub use fault::Fault;
 pub use kind::Kind;
-pub use make::{Fault, Made, make};
+pub use make::{Made, make};
+pub use size::Size;
 pub use wish::{Format, Shape, Turn, Wish};

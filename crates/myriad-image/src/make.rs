@@ -1,13 +1,15 @@
 //! From bytes to bytes.
 
-use std::fmt;
-
-use crate::facts::{Facts, Size};
-use crate::read::{Picture, read};
+use crate::facts::Facts;
+use crate::fault::Fault;
+use crate::kind::Kind;
+use crate::picture::Picture;
+use crate::plan;
+use crate::read::read;
 use crate::sharpen::sharpen;
+use crate::size::Size;
 use crate::wish::{Format, Shape, Turn, Wish};
 use crate::write::{write, write_as};
-use crate::{Kind, plan};
 
 /// What became of a picture.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,32 +24,6 @@ pub enum Made {
         format: Option<Format>,
     },
 }
-
-/// Why nothing became of a picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// It cannot be read or written.
-    Broken(&'static str),
-    /// It has more pixels than may be read.
-    TooLarge(Size),
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Broken(why) => f.write_str(why),
-            Self::TooLarge(size) => {
-                write!(
-                    f,
-                    "it has {} x {} pixels, more than \"image_filter_pixels\" allows",
-                    size.width, size.height
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for Fault {}
 
 /// Makes what is asked for of a picture.
 pub fn make(bytes: &[u8], kind: Kind, wish: &Wish) -> Result<Made, Fault> {

@@ -3,9 +3,9 @@
 use fast_image_resize::images::{Image, ImageRef};
 use fast_image_resize::{PixelType, ResizeAlg, ResizeOptions, Resizer};
 
-use crate::Fault;
-use crate::facts::Size;
+use crate::fault::Fault;
 use crate::plan::Cut;
+use crate::size::Size;
 use crate::wish::Turn;
 
 /// Bytes of a pixel: red, green, blue, and how opaque it is.

@@ -1,6 +1,6 @@
 //! What a wish means for a picture of a size: nginx's arithmetic, which never makes a picture larger.
 
-use crate::facts::Size;
+use crate::size::Size;
 use crate::wish::Shape;
 
 /// A part of a picture.
@@ -75,7 +75,7 @@ fn of(side: u32, numerator: u32, denominator: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::{Cut, cut, fits, scaled};
-    use crate::facts::Size;
+    use crate::size::Size;
     use crate::wish::Shape;
 
     const ANY: u32 = Shape::ANY;

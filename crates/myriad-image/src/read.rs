@@ -5,17 +5,10 @@ mod jpeg;
 mod png;
 mod webp;
 
-use crate::pixels::Pixels;
-use crate::{Fault, Kind, Size};
-
-/// A picture that was read.
-pub(crate) struct Picture {
-    pub pixels: Pixels,
-    /// It came as numbers of colors, so that it is drawn rather than taken by a camera.
-    pub has_palette: bool,
-    /// What its colors mean, where they are not those of screens (sRGB): an ICC profile.
-    pub profile: Option<Vec<u8>>,
-}
+use crate::fault::Fault;
+use crate::kind::Kind;
+use crate::picture::Picture;
+use crate::size::Size;
 
 /// The longest profile that is kept; those of cameras and telephones are shorter than a thousand bytes.
 const LONGEST_PROFILE: usize = 64 << 10;
@@ -31,11 +24,6 @@ pub(crate) fn read(kind: Kind, bytes: &[u8], wanted: Size, max_pixels: u64) -> R
     }?;
     picture.profile = picture.profile.filter(|profile| tells_something(profile));
     Ok(picture)
-}
-
-/// Refuses a picture of too many pixels.
-fn bounded(size: Size, max_pixels: u64) -> Result<Size, Fault> {
-    if size.pixels() > max_pixels { Err(Fault::TooLarge(size)) } else { Ok(size) }
 }
 
 /// Whether a profile (ICC.1:2022 section 7.2) tells how red, green and blue are meant, and they are not sRGB's, which is
@@ -60,6 +48,6 @@ mod tests {
         assert!(!tells_something(&profile(b"RGB ", b"\0s\0R\0G\0B")));
         assert!(!tells_something(&profile(b"CMYK", b"Coated")), "the pixels are read as red, green and blue");
         assert!(!tells_something(b"short"));
-        assert!(!tells_something(&profile(b"RGB ", &[0; 65_536])));
+        assert!(!tells_something(&profile(b"RGB ", &vec![0; 65_536])));
     }
 }

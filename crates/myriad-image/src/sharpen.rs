@@ -47,8 +47,8 @@ fn pass(
 #[cfg(test)]
 mod tests {
     use super::sharpen;
-    use crate::facts::Size;
     use crate::pixels::Pixels;
+    use crate::size::Size;
 
     fn edge(width: u32) -> Pixels {
         let line =

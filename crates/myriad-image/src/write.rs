@@ -6,9 +6,10 @@ mod jpeg;
 mod png;
 mod webp;
 
-use crate::read::Picture;
-use crate::wish::Format;
-use crate::{Fault, Kind, Wish};
+use crate::fault::Fault;
+use crate::kind::Kind;
+use crate::picture::Picture;
+use crate::wish::{Format, Wish};
 
 /// Writes a picture in the kind that it came in.
 pub(crate) fn write(kind: Kind, picture: &Picture, wish: &Wish) -> Result<Vec<u8>, Fault> {

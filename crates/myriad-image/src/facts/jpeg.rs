@@ -1,9 +1,10 @@
 //! The head of a JPEG file (ITU-T T.81 annex B): segments up to the first scan.
 
-use super::{Facts, Size, exif};
+use super::exif;
+use crate::size::Size;
 
-/// Reads segments until the size is known; the first scan ends the head.
-pub(super) fn read(bytes: &[u8]) -> Option<Facts> {
+/// Its size, its orientation, and whether it is laden with what is no picture. The first scan ends the head.
+pub(super) fn read(bytes: &[u8]) -> Option<(Size, u8, bool)> {
     let mut rest = bytes.get(2..)?;
     let (mut size, mut orientation, mut laden) = (None, 1, 0);
     while let Some((marker, segment, behind)) = segment(rest) {
@@ -25,7 +26,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Facts> {
         }
         rest = behind;
     }
-    Some(Facts { size: size?, orientation, laden: bytes.len() / 20 < laden })
+    Some((size?, orientation, bytes.len() / 20 < laden))
 }
 
 /// The marker and the bytes of a segment, and what follows it. Markers without a segment are passed over.
@@ -50,20 +51,20 @@ mod tests {
 
     #[test]
     fn size_stands_in_the_frame_whatever_is_before_it() {
-        let facts =
+        let (size, orientation, _) =
             read(&[b"\xff\xd8\xff\xff\xe0\x00\x04ab\xff\xd0\xff\xc4\x00\x03a", FRAME].concat()).unwrap();
-        assert_eq!((facts.size.width, facts.size.height, facts.orientation), (100, 120, 1));
+        assert_eq!((size.width, size.height, orientation), (100, 120, 1));
     }
 
     #[test]
     fn camera_that_was_held_upright_says_so() {
         let exif =
             b"\xff\xe1\x00\x22Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
-        let facts = read(&[b"\xff\xd8", &exif[..], FRAME].concat()).unwrap();
-        assert_eq!(facts.orientation, 6);
-        assert!(facts.laden, "half of these few bytes is Exif");
+        let (_, orientation, laden) = read(&[b"\xff\xd8", &exif[..], FRAME].concat()).unwrap();
+        assert_eq!(orientation, 6);
+        assert!(laden, "half of these few bytes is Exif");
         let picture = [b"\xff\xd8", &exif[..], FRAME, &[0; 1000]].concat();
-        assert!(!read(&picture).unwrap().laden);
+        assert!(!read(&picture).unwrap().2);
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use super::{Fault, Made, make};
 use crate::Kind;
-use crate::facts::{Facts, Size};
+use crate::facts::Facts;
+use crate::picture::Picture;
 use crate::pixels::Pixels;
-use crate::read::{Picture, read};
+use crate::read::read;
+use crate::size::Size;
 use crate::wish::{Format, Shape, Turn, Wish};
 use crate::write::{write, write_as};
 
@@ -14,15 +16,11 @@ const KINDS: [Kind; 4] = [Kind::Jpeg, Kind::Gif, Kind::Png, Kind::Webp];
 fn drawn(width: u32, height: u32, plain: bool) -> Picture {
     let pixel = |at: u32| {
         let (x, y) = (at % width, at / width);
-        match plain {
-            true => [(x * 2 / width * 200) as u8, (y * 2 / height * 200) as u8, 90, 255],
-            false => [
-                (x * 255 / width) as u8,
-                (y * 255 / height) as u8,
-                ((x + y) * 255 / (width + height)) as u8,
-                255,
-            ],
+        if plain {
+            return [(x * 2 / width * 200) as u8, (y * 2 / height * 200) as u8, 90, 255];
         }
+        let blue = (x + y) * 255 / (width + height);
+        [(x * 255 / width) as u8, (y * 255 / height) as u8, blue as u8, 255]
     };
     let data = (0..width * height).flat_map(pixel).collect();
     let pixels = Pixels::new(Size { width, height }, data).unwrap();
@@ -156,7 +154,7 @@ fn picture_of_a_camera_is_laid_upright_and_loses_what_else_it_holds() {
     let made = anew(&bytes, Kind::Jpeg, &resize(25, 100));
     assert_eq!(size(Kind::Jpeg, &made), (25, 50));
     assert!(!made.windows(4).any(|part| part == b"Exif"));
-    let laden = [b"\xff\xe1\xff\xfe", &[0; 65_532][..]].concat();
+    let laden = [b"\xff\xe1\xff\xfe", &vec![0; 65_532][..]].concat();
     bytes.splice(2..2, laden);
     assert_eq!(size(Kind::Jpeg, &anew(&bytes, Kind::Jpeg, &resize(500, 500))), (50, 100));
 }

@@ -4,9 +4,10 @@ use std::num::NonZeroU64;
 
 use gif::{ColorOutput, DecodeOptions, MemoryLimit};
 
-use super::{Picture, bounded};
+use crate::fault::Fault;
+use crate::picture::{Picture, bounded};
 use crate::pixels::{DEPTH, Pixels};
-use crate::{Fault, Size};
+use crate::size::Size;
 
 pub(super) fn read(bytes: &[u8], max_pixels: u64) -> Result<Picture, Fault> {
     let broken = |_| Fault::Broken("it is no whole GIF");

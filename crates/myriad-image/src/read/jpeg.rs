@@ -2,9 +2,10 @@
 
 use jpeg_decoder::{Decoder, PixelFormat};
 
-use super::{Picture, bounded};
+use crate::fault::Fault;
+use crate::picture::{Picture, bounded};
 use crate::pixels::Pixels;
-use crate::{Fault, Size};
+use crate::size::Size;
 
 /// Bytes that a pixel takes while it is read: what a progressive picture has been told of it, and its colors.
 const BYTES_OF_A_PIXEL: u64 = 16;

@@ -3,9 +3,10 @@
 use png::{BitDepth, ColorType, Decoder, Limits, Transformations};
 use std::io::Cursor;
 
-use super::{Picture, bounded};
+use crate::fault::Fault;
+use crate::picture::{Picture, bounded};
 use crate::pixels::{DEPTH, Pixels};
-use crate::{Fault, Size};
+use crate::size::Size;
 
 /// Room for what else stands in the file: profiles, texts.
 const BESIDE: usize = 4 << 20;

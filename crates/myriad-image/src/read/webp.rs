@@ -3,9 +3,10 @@
 use image_webp::WebPDecoder;
 use std::io::Cursor;
 
-use super::{Picture, bounded};
+use crate::fault::Fault;
+use crate::picture::{Picture, bounded};
 use crate::pixels::{DEPTH, Pixels};
-use crate::{Fault, Size};
+use crate::size::Size;
 
 pub(super) fn read(bytes: &[u8], max_pixels: u64) -> Result<Picture, Fault> {
     let broken = |_| Fault::Broken("it is no whole WebP");

@@ -4,8 +4,8 @@ use std::num::NonZeroU8;
 
 use jpeg_encoder::{ColorType, Encoder};
 
-use crate::Wish;
-use crate::read::Picture;
+use crate::picture::Picture;
+use crate::wish::Wish;
 
 pub(super) fn write(picture: &Picture, wish: &Wish) -> Option<Vec<u8>> {
     let size = picture.pixels.size;

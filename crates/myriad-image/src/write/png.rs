@@ -3,7 +3,7 @@
 use png::{BitDepth, ColorType, Compression, Encoder, Filter, Info};
 
 use crate::colors::{Few, MOST, close, exact};
-use crate::read::Picture;
+use crate::picture::Picture;
 
 pub(super) fn write(picture: &Picture) -> Option<Vec<u8>> {
     let size = picture.pixels.size;

@@ -1,0 +1,41 @@
+//! How large a picture is.
+
+/// Width and height in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Pixels of a line.
+    pub width: u32,
+    /// Lines.
+    pub height: u32,
+}
+
+impl Size {
+    /// No picture is larger.
+    pub(crate) const LARGEST: Self = Self { width: u32::MAX, height: u32::MAX };
+
+    /// A size; none without pixels.
+    pub(crate) fn new(width: u32, height: u32) -> Option<Self> {
+        (width > 0 && height > 0).then_some(Self { width, height })
+    }
+
+    /// The size of the picture when it lies on its side.
+    pub(crate) fn on_its_side(self) -> Self {
+        Self { width: self.height, height: self.width }
+    }
+
+    /// How many pixels there are.
+    pub(crate) fn pixels(self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Size;
+
+    #[test]
+    fn picture_on_its_side_has_its_sides_exchanged() {
+        let size = Size { width: 3, height: 2 };
+        assert_eq!((size.on_its_side(), size.pixels()), (Size { width: 2, height: 3 }, 6));
+    }
+}
