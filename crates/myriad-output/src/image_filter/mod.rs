@@ -24,6 +24,3 @@ use myriad_exchange::feature::Feature;
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature = Feature::new("image", directives::ROWS).compiled_by(rules::compile);
-
-#[cfg(test)]
-mod tests;

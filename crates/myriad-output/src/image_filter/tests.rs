@@ -1,1 +1,0 @@
-//! Pictures as a configuration makes them.
