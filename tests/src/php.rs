@@ -19,18 +19,23 @@ pub struct Php {
 impl Php {
     /// Starts with four children and gives the configuration's `@PHP@` the socket's address.
     pub fn start(place: &mut Place) -> Self {
+        Self::start_pool(place, "pm = static\npm.max_children = 4\n")
+    }
+
+    /// The same with these lines on how the pool comes to its children.
+    pub fn start_pool(place: &mut Place, children: &str) -> Self {
         place.set("PHP", &format!("unix:{}/php.sock", place.folder().display()));
-        let identity = if is_root() { "user = www-data\ngroup = www-data\n" } else { "" };
         let folder = place.folder().to_owned();
-        let configuration = format!(
-            "[global]\nerror_log = {0}/php.log\nlog_level = warning\n[test]\n{identity}listen = {0}/php.sock\n\
-             listen.mode = 0666\nlisten.backlog = 1024\npm = static\npm.max_children = 4\n\
-             php_value[upload_max_filesize] = 100M\nphp_value[post_max_size] = 100M\nphp_value[memory_limit] = 256M\n",
-            folder.display()
-        );
-        place.write("php-fpm.conf", configuration);
+        place.write("php-fpm.conf", configuration(&folder, children));
         let master = spawn(&folder);
         Self { folder, master }
+    }
+
+    /// Starts it anew on the same socket, with other lines on its children.
+    pub fn restart_pool(&mut self, children: &str) {
+        let file = self.folder.join("php-fpm.conf");
+        std::fs::write(file, configuration(&self.folder, children)).expect("the configuration of php-fpm");
+        self.restart();
     }
 
     /// Kills the master and its children at once, as `kill -9` does; the socket's file stays.
@@ -44,6 +49,16 @@ impl Php {
         self.kill();
         self.master = spawn(&self.folder);
     }
+}
+
+fn configuration(folder: &Path, children: &str) -> String {
+    let identity = if is_root() { "user = www-data\ngroup = www-data\n" } else { "" };
+    format!(
+        "[global]\nerror_log = {0}/php.log\nlog_level = warning\n[test]\n{identity}listen = {0}/php.sock\n\
+         listen.mode = 0666\nlisten.backlog = 1024\n{children}\
+         php_value[upload_max_filesize] = 100M\nphp_value[post_max_size] = 100M\nphp_value[memory_limit] = 256M\n",
+        folder.display()
+    )
 }
 
 fn spawn(folder: &Path) -> Child {

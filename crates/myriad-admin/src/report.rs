@@ -267,4 +267,13 @@ pub struct PeerReport {
     pub requests: u64,
     /// Those that failed.
     pub failures: u64,
+    /// Children of its pool of PHP, as the pool said last; none where it is not asked (`origin_queue ... status=`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub children: Option<u32>,
+    /// Those of them that were idle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub children_idle: Option<u32>,
+    /// Connections that none of them had accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen_queue: Option<u32>,
 }

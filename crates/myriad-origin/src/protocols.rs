@@ -1,5 +1,7 @@
 //! The list of protocols.
 
+use std::rc::Rc;
+
 use crate::OriginCompiler;
 use myriad_conf::Text;
 use myriad_conf::registry::ProtocolLanguage;
@@ -8,6 +10,8 @@ use myriad_conf::settings::{Protocol, Settings};
 use super::compiled::{CompiledProtocol, Spoken};
 use super::variables::VARIABLES;
 use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::worker::Generation;
+use myriad_upstream::TellHealth;
 
 /// Every protocol, in the order of the docs.
 static PROTOCOLS: &[&CompiledProtocol] = &[
@@ -22,6 +26,12 @@ static PROTOCOLS: &[&CompiledProtocol] = &[
 /// What the protocols bring to the language.
 pub fn languages() -> impl Iterator<Item = ProtocolLanguage> {
     PROTOCOLS.iter().map(|listed| listed.language)
+}
+
+/// Begins what is asked of origins beside requests, other than [`crate::health_check`]: the status of pools of PHP. `tell` is told what
+/// changes.
+pub fn begin(site: &Rc<Generation>, tell: &TellHealth) {
+    crate::fastcgi::begin(site, tell);
 }
 
 /// The variables of origins, a list each: those of all protocols, then those of one.

@@ -9,6 +9,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use myriad_fastcgi::PoolStatus;
+
 use crate::address::Address;
 use crate::clock;
 use crate::config::PeerConfig;
@@ -75,6 +77,17 @@ impl Probed {
         &self.config().address
     }
 
+    /// Idle FastCGI connections to it, each of which keeps a child of php-fpm.
+    pub fn idle_fastcgi(&self) -> usize {
+        let state = self.0.state();
+        state.fastcgi.count((state.id, 0))
+    }
+
+    /// Keeps what its pool has said of itself, for [`crate::PeerSnapshot`]; none where it has said nothing of late.
+    pub fn note_pool(&self, status: Option<PoolStatus>) {
+        self.0.state().note_pool(status);
+    }
+
     fn config(&self) -> &PeerConfig {
         self.0.config()
     }
@@ -98,6 +111,13 @@ impl Group {
             checked: RefCell::default(),
         };
         tokio::task::spawn_local(Rc::new(checker).run());
+    }
+
+    /// The peers that are in service now, to be asked beside requests.
+    pub fn probed(&self) -> Vec<Probed> {
+        let peers = self.roster.peers();
+        let in_service = |index: &usize| !peers.states[*index].ordered.is_down(&peers.configs[*index]);
+        (0..peers.states.len()).filter(in_service).map(|index| Probed::new(&peers, index, None)).collect()
     }
 
     /// Sends a request to that peer, and to no other. It counts as none of the peer's requests, and comes over a connection of `pool`,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use myriad_conf::model::Moment;
+use myriad_fastcgi::PoolStatus;
 
 use crate::address::Address;
 use crate::config::PeerConfig;
@@ -30,6 +31,8 @@ pub struct PeerSnapshot {
     pub failures: u64,
     /// Idle FastCGI connections, each of which holds a php-fpm child.
     pub idle_fastcgi: usize,
+    /// What its pool said of itself last; none where it is not asked, or has said nothing of late.
+    pub pool: Option<PoolStatus>,
     /// Its share of the requests (`weight`).
     pub weight: u32,
     /// Whether it is used only when all others are unavailable (`backup`).
@@ -117,6 +120,8 @@ pub(crate) struct PeerState {
     pub(crate) health: Health,
     /// Idle FastCGI connections: each holds a php-fpm child, so all workers share them.
     pub(crate) fastcgi: IdlePool<ParkedStream>,
+    /// What its pool of PHP said of itself last.
+    pool: Mutex<Option<PoolStatus>>,
     /// The requests that wait for it: the queues of its group, before a reload and after it.
     lines: Mutex<Vec<Weak<line::Inner>>>,
 }
@@ -138,6 +143,7 @@ impl Default for PeerState {
             ordered: Ordered::default(),
             health: Health::default(),
             fastcgi: IdlePool::new(),
+            pool: Mutex::default(),
             lines: Mutex::default(),
         }
     }
@@ -262,6 +268,10 @@ impl PeerState {
         }
     }
 
+    pub(crate) fn note_pool(&self, status: Option<PoolStatus>) {
+        *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+
     /// Forgives everything.
     pub(crate) fn reset(&self) {
         self.fails.store(0, Relaxed);
@@ -275,6 +285,7 @@ impl PeerState {
             requests: self.requests.load(Relaxed),
             failures: self.failures.load(Relaxed),
             idle_fastcgi: self.fastcgi.count((self.id, 0)),
+            pool: *self.pool.lock().unwrap_or_else(PoisonError::into_inner),
             weight: config.weight,
             backup: config.backup,
             available: matches!(self.status(config, now), PeerStatus::Up | PeerStatus::Draining)

@@ -14,6 +14,12 @@ pub fn peer_line(peer: &PeerReport) -> String {
     let weight = if peer.backup { format!("{} b", peer.weight) } else { peer.weight.to_string() };
     let is_one = peer.address == peer.server;
     let server = if is_one { peer.server.clone() } else { format!("{}  [{}]", peer.server, peer.address) };
+    let server = match (peer.children, peer.children_idle, peer.listen_queue) {
+        (Some(children), Some(idle), Some(waiting)) => {
+            format!("{server}  {children} children, {idle} idle, {waiting} waiting")
+        }
+        _ => server,
+    };
     let group = if peer.block == "stream" { format!("stream:{}", peer.group) } else { peer.group.clone() };
     let numbers = [u64::from(peer.active), peer.requests, peer.failures].map(count);
     line(&[&state, &numbers[0], &numbers[1], &numbers[2], &weight, &group, &server])
@@ -40,6 +46,9 @@ mod tests {
             weight: 5,
             backup: true,
             requests: 1_234_567,
+            children: Some(4),
+            children_idle: Some(1),
+            listen_queue: Some(0),
             ..PeerReport::default()
         };
         let (head, shown) = (peer_head(), peer_line(&peer));
@@ -47,9 +56,11 @@ mod tests {
             let end = |line: &str, word: &str| line.find(word).map(|at| at + word.len());
             assert_eq!(end(&head, name), end(&shown, value), "{name}\n{head}\n{shown}");
         }
-        for (name, value) in
-            [("STATE", "draining!"), ("GROUP", "stream:g"), ("SERVER", "a.test:80  [127.0.0.1:80]")]
-        {
+        for (name, value) in [
+            ("STATE", "draining!"),
+            ("GROUP", "stream:g"),
+            ("SERVER", "a.test:80  [127.0.0.1:80]  4 children, 1 idle, 0 waiting"),
+        ] {
             assert_eq!(head.find(name), shown.find(value), "{name}\n{head}\n{shown}");
         }
     }

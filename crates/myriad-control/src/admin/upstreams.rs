@@ -93,5 +93,8 @@ fn report(block: &str, group: &GroupControl, peer: PeerSnapshot) -> PeerReport {
         active: peer.active,
         requests: peer.requests,
         failures: peer.failures,
+        children: peer.pool.map(|pool| pool.total),
+        children_idle: peer.pool.map(|pool| pool.idle),
+        listen_queue: peer.pool.map(|pool| pool.listen_queue),
     }
 }

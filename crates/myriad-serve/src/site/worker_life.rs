@@ -8,7 +8,7 @@ use myriad_encode::Pool;
 use myriad_files::FileCache;
 use myriad_log::{Level, LogWriter};
 use myriad_net::{Acceptor, Seats, Worker};
-use myriad_origin::{health_check, post_action};
+use myriad_origin::{health_check, post_action, protocols};
 use myriad_stream::{StreamRuntime, Streams};
 use myriad_upstream::{TellHealth, TellUnresolved};
 use tokio::sync::mpsc as channel;
@@ -184,6 +184,7 @@ fn begin_checks(site: &Rc<Generation>, streams: Option<&Rc<Streams>>) {
         log.write(level, None, format_args!("{what}"));
     });
     health_check::begin(site, &tell);
+    protocols::begin(site, &tell);
     if let Some(streams) = streams {
         streams.begin_checks(&tell);
     }

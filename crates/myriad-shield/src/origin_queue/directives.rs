@@ -5,7 +5,7 @@ use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, betw
 use myriad_conf::settings::Settings;
 
 use super::class::Class;
-use super::settings::{Concurrency, QueueRules, QueueSettings};
+use super::settings::{Concurrency, QueueRules, QueueSettings, StatusRules};
 
 /// Most requests that wait where `queue=` is not written.
 const WAITING: u32 = 200;
@@ -13,6 +13,11 @@ const WAITING: u32 = 200;
 const TIMEOUT_MS: u64 = 10_000;
 /// The bound of what is learnt where `max=` is not written.
 const LEARNT: u32 = 64;
+/// The pause between two questions for the status where `interval=` is not written, and the shortest: each is a request.
+const INTERVAL_MS: u64 = 1_000;
+const SHORTEST_INTERVAL_MS: u64 = 100;
+/// The longest: requests come and go within seconds.
+const LONGEST_INTERVAL_MS: u64 = 60_000;
 /// Bound of `concurrency=`, `max=` and `queue=`: a request that waits costs some kilobytes.
 const MOST: u32 = 65_535;
 
@@ -20,12 +25,13 @@ pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "origin_queue",
         Contexts::HSL,
-        between(1, 6),
+        between(1, 8),
         Set::Settings(origin_queue),
         "How many requests an origin is asked at once, in all workers together (`zone=NAME concurrency=N`, or `concurrency=auto max=N` \
          as its latency shows that it bears); how many more wait (`queue=`, 200) and how long (`timeout=`, 10s). Beyond that the \
          stale page is served where `*_cache_use_stale` has `error`, `timeout` or `http_503`, else 503 with `Retry-After`. \
-         `release=head` gives a place back as soon as the head of the answer is there.",
+         `release=head` gives a place back as soon as the head of the answer is there. `status=/fpm-status` asks php-fpm itself, by its \
+         `pm.status_path`, every second (`interval=`), and sends it no more at once than it has children for.",
     )
     .default("off")
     .own(),
@@ -55,6 +61,7 @@ fn origin_queue(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 fn read(args: &Arguments<'_>) -> Result<QueueRules, Diagnostic> {
     let (mut zone, mut concurrency, mut most) = (None, None, None);
     let (mut most_waiting, mut timeout_ms, mut until_head) = (WAITING, TIMEOUT_MS, false);
+    let (mut status, mut interval) = (None, None);
     for index in 0..args.len() {
         let word = args.bytes(index);
         let (name, value) = word.split_at(word.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1));
@@ -65,12 +72,14 @@ fn read(args: &Arguments<'_>) -> Result<QueueRules, Diagnostic> {
             b"max=" => most = Some((index, count(args, index, name.len(), 1)?)),
             b"queue=" => most_waiting = count(args, index, name.len(), 0)?,
             b"timeout=" => timeout_ms = args.millis_after(index, name.len())?,
+            b"status=" => status = Some(status_path(args, index, value)?),
+            b"interval=" => interval = Some((index, interval_ms(args, index, name.len())?)),
             b"release=" if value == b"head" || value == b"body" => until_head = value == b"head",
             _ => {
                 return Err(args.invalid(
                     index,
                     "`off`, or `zone=NAME`, `concurrency=N` or `concurrency=auto`, `max=N`, `queue=N`, `timeout=TIME`, \
-                     `release=head` or `release=body`",
+                     `release=head` or `release=body`, `status=/PATH`, `interval=TIME`",
                 ));
             }
         }
@@ -90,7 +99,46 @@ fn read(args: &Arguments<'_>) -> Result<QueueRules, Diagnostic> {
         (Some(Some(number)), None) => Concurrency::Given(number),
         (Some(None), most) => Concurrency::Learnt { most: most.map_or(LEARNT, |(_, most)| most) },
     };
-    Ok(QueueRules { zone, concurrency, most_waiting, timeout_ms, until_head })
+    let status = status_rules(args, status, interval)?;
+    Ok(QueueRules { zone, concurrency, most_waiting, timeout_ms, until_head, status })
+}
+
+/// `status=` and `interval=` together.
+fn status_rules(
+    args: &Arguments<'_>,
+    path: Option<Box<[u8]>>,
+    interval: Option<(usize, u64)>,
+) -> Result<Option<StatusRules>, Diagnostic> {
+    match (path, interval) {
+        (None, Some((index, _))) => {
+            let what = "\"interval=\" says how often \"status=\" is asked for";
+            Err(args.error(index, what).help("write `status=` with php-fpm's `pm.status_path`"))
+        }
+        (path, interval) => {
+            let interval_ms = interval.map_or(INTERVAL_MS, |(_, interval_ms)| interval_ms);
+            Ok(path.map(|path| StatusRules { path, interval_ms }))
+        }
+    }
+}
+
+/// A path as php-fpm compares it with the script that it is asked for.
+fn status_path(args: &Arguments<'_>, index: usize, value: &[u8]) -> Result<Box<[u8]>, Diagnostic> {
+    let is_path = value.len() > 1 && value[0] == b'/' && !value.contains(&b'?') && !value.contains(&b'$');
+    if is_path {
+        Ok(value.into())
+    } else {
+        Err(args
+            .invalid(index, "`status=/PATH` as php-fpm's `pm.status_path` has it, without `?` and variables"))
+    }
+}
+
+fn interval_ms(args: &Arguments<'_>, index: usize, skip: usize) -> Result<u64, Diagnostic> {
+    let interval_ms = args.millis_after(index, skip)?;
+    if (SHORTEST_INTERVAL_MS..=LONGEST_INTERVAL_MS).contains(&interval_ms) {
+        Ok(interval_ms)
+    } else {
+        Err(args.invalid(index, "from 100ms to 60s"))
+    }
 }
 
 fn zone_name(args: &Arguments<'_>, index: usize, value: &[u8]) -> Result<String, Diagnostic> {

@@ -15,7 +15,9 @@
 //! | `learnt` | how many requests an origin bears, learnt from how long it takes |
 //! | `queue` | slots and those who wait for one, shared by all workers |
 //! | `enter` | a request before the queue |
+//! | `children`, `watch` | how many requests php-fpm has children for, by the status that it tells |
 
+mod children;
 mod class;
 mod compile;
 mod directives;
@@ -23,11 +25,13 @@ mod enter;
 mod learnt;
 mod queue;
 mod settings;
+mod watch;
 
 use myriad_exchange::feature::Feature;
 
 pub use enter::retry_later;
 pub(crate) use enter::{Taken, enter};
+pub use watch::{StatusPlace, Watch};
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_by(compile::compile);

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use super::children::Children;
 use super::class::{CLASSES, Class, rank};
 use super::learnt::Learnt;
-use super::settings::{Concurrency, QueueRules};
+use super::settings::{Bound, Concurrency, QueueRules};
 
 /// The queues of the process by their names, as long as a configuration or a request has them.
 static QUEUES: LazyLock<Mutex<HashMap<String, Weak<Queue>>>> = LazyLock::new(Mutex::default);
@@ -28,13 +29,15 @@ struct State {
     waiting: [BTreeMap<u64, Waiter>; CLASSES],
     next: u64,
     learnt: Learnt,
+    /// How many requests php-fpm has children for, as its status said.
+    children: Children,
 }
 
 #[derive(Debug)]
 struct Waiter {
     since: Instant,
     /// The place that it asks from may know a smaller bound than others of the same queue.
-    concurrency: Concurrency,
+    bound: Bound,
     lift_ms: u64,
     call: oneshot::Sender<Slot>,
 }
@@ -44,7 +47,7 @@ struct Waiter {
 pub(super) struct Slot {
     queue: Arc<Queue>,
     taken: Instant,
-    concurrency: Concurrency,
+    bound: Bound,
 }
 
 /// A place among those who wait; dropping it leaves the queue.
@@ -94,9 +97,9 @@ impl Queue {
     pub(super) fn enter(self: &Arc<Self>, rules: &QueueRules, class: Class) -> Entered {
         let mut state = self.0.lock();
         let class = state.allowed(class, rules.most_waiting);
-        if state.waits() == 0 && state.has_room(rules.concurrency) {
+        if state.waits() == 0 && state.has_room(rules.bound()) {
             state.active += 1;
-            return Entered::Slot(self.slot(rules.concurrency));
+            return Entered::Slot(self.slot(rules.bound()));
         }
         if state.waits() >= rules.most_waiting as usize && !state.displace(class) {
             return Entered::Full;
@@ -105,7 +108,7 @@ impl Queue {
         let number = state.next;
         state.next += 1;
         let lift_ms = rules.timeout_ms / CLASSES as u64;
-        let waiter = Waiter { since: Instant::now(), concurrency: rules.concurrency, lift_ms, call };
+        let waiter = Waiter { since: Instant::now(), bound: rules.bound(), lift_ms, call };
         state.waiting[class.index()].insert(number, waiter);
         drop(state);
         // Another place of the same queue may have left room that its own bound did not let it use.
@@ -117,14 +120,26 @@ impl Queue {
     fn call(self: &Arc<Self>) {
         loop {
             let called = self.0.lock().call(Instant::now());
-            let Some(Waiter { call, concurrency, .. }) = called else { return };
+            let Some(Waiter { call, bound, .. }) = called else { return };
             // Who has just gone gives it back at once, by dropping it.
-            drop(call.send(self.slot(concurrency)));
+            drop(call.send(self.slot(bound)));
         }
     }
 
-    fn slot(self: &Arc<Self>, concurrency: Concurrency) -> Slot {
-        Slot { queue: Arc::clone(self), taken: Instant::now(), concurrency }
+    fn slot(self: &Arc<Self>, bound: Bound) -> Slot {
+        Slot { queue: Arc::clone(self), taken: Instant::now(), bound }
+    }
+
+    /// How many slots are taken.
+    pub(super) fn active(&self) -> u32 {
+        self.0.lock().active
+    }
+
+    /// Does something with what is known of the pool, and calls those for whom there is room then.
+    pub(super) fn with_children<T>(self: &Arc<Self>, change: impl FnOnce(&mut Children) -> T) -> T {
+        let changed = change(&mut self.0.lock().children);
+        self.call();
+        changed
     }
 
     /// How many slots are taken, and how many requests wait.
@@ -147,12 +162,13 @@ impl State {
         if is_taken { class.max(Class::NORMAL) } else { class }
     }
 
-    fn has_room(&self, concurrency: Concurrency) -> bool {
-        self.active
-            < match concurrency {
-                Concurrency::Given(number) => number,
-                Concurrency::Learnt { most } => self.learnt.bound(most),
-            }
+    fn has_room(&self, bound: Bound) -> bool {
+        let most = match bound.concurrency {
+            Concurrency::Given(number) => number,
+            Concurrency::Learnt { most } => self.learnt.bound(most),
+        };
+        self.active < most
+            && (!bound.heeds_status || self.children.bound().is_none_or(|children| self.active < children))
     }
 
     /// Takes who is next out of the queue, with a slot; none where nobody waits or all slots are taken.
@@ -163,7 +179,7 @@ impl State {
             Some((rank(class, waited, waiter.lift_ms), *number, class))
         });
         let (_, number, class) = firsts.min()?;
-        if !self.has_room(self.waiting[class].get(&number)?.concurrency) {
+        if !self.has_room(self.waiting[class].get(&number)?.bound) {
             return None;
         }
         self.active += 1;
@@ -201,7 +217,7 @@ impl Drop for Turn {
 impl Slot {
     /// The head of the answer is there: how long that took teaches how much the origin bears.
     pub(super) fn answered(&self) {
-        if let Concurrency::Learnt { most } = self.concurrency {
+        if let Concurrency::Learnt { most } = self.bound.concurrency {
             let ms = self.taken.elapsed().as_millis() as u64;
             let mut state = self.queue.0.lock();
             let active = state.active;
@@ -226,7 +242,14 @@ mod tests {
 
     fn rules(concurrency: u32, most_waiting: u32) -> QueueRules {
         let concurrency = Concurrency::Given(concurrency);
-        QueueRules { zone: String::new(), concurrency, most_waiting, timeout_ms: 60_000, until_head: false }
+        QueueRules {
+            zone: String::new(),
+            concurrency,
+            most_waiting,
+            timeout_ms: 60_000,
+            until_head: false,
+            status: None,
+        }
     }
 
     fn class(name: &str) -> Class {
@@ -308,7 +331,8 @@ mod tests {
     fn turn_of(state: &mut State, class: Class) -> oneshot::Receiver<Slot> {
         let (call, called) = oneshot::channel();
         let since = Instant::now() + Duration::from_secs(46);
-        let waiter = Waiter { since, concurrency: Concurrency::Given(1), lift_ms: 15_000, call };
+        let bound = Bound { concurrency: Concurrency::Given(1), heeds_status: false };
+        let waiter = Waiter { since, bound, lift_ms: 15_000, call };
         state.waiting[class.index()].insert(state.next, waiter);
         state.next += 1;
         called

@@ -15,6 +15,33 @@ pub(super) struct QueueRules {
     pub timeout_ms: u64,
     /// `release=head`: a slot is free again when the head of the answer is there, not at the end of its body.
     pub until_head: bool,
+    /// `status=`: what php-fpm itself says bounds it, too.
+    pub status: Option<StatusRules>,
+}
+
+impl QueueRules {
+    /// How many requests the origin is asked at once.
+    pub(super) fn bound(&self) -> Bound {
+        Bound { concurrency: self.concurrency, heeds_status: self.status.is_some() }
+    }
+}
+
+/// Where php-fpm tells how its pool is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StatusRules {
+    /// Its `pm.status_path`.
+    pub path: Box<[u8]>,
+    /// `interval=`, milliseconds.
+    pub interval_ms: u64,
+}
+
+/// What bounds the requests of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bound {
+    /// `concurrency=`.
+    pub concurrency: Concurrency,
+    /// Whether the children of the pool bound it, too.
+    pub heeds_status: bool,
 }
 
 /// How many requests an origin is asked at once.

@@ -1,0 +1,165 @@
+//! The status of a pool of php-fpm (`pm.status_path`), as its JSON form tells it.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+/// Most bytes of a status that are read: php-fpm's own has some four hundred.
+pub const MOST_BYTES: usize = 8 << 10;
+
+/// Most children that are believed. Linux gives a process no more than 4 million, a pool of PHP has some hundred.
+const MOST_CHILDREN: u32 = 65_535;
+
+/// How a pool is doing, at the moment at which one of its children wrote this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolStatus {
+    /// How it comes to its children (`pm`).
+    pub manager: Manager,
+    /// Connections that no child has accepted yet. Linux tells it of TCP alone; a unix socket shows 0.
+    pub listen_queue: u32,
+    /// Children that wait for a request.
+    pub idle: u32,
+    /// Children that work on one; who wrote the status is among them.
+    pub active: u32,
+    /// All children: at least one, at most 65,535.
+    pub total: u32,
+    /// How often the pool wanted more children than `pm.max_children`.
+    pub max_children_reached: u64,
+}
+
+/// How a pool comes to its children (`pm`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Manager {
+    /// There are always as many.
+    Static,
+    /// More are made each second in which too few are idle.
+    Dynamic,
+    /// One is made for a connection that finds none idle.
+    OnDemand,
+}
+
+/// Why a text is no status of a pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoPoolStatus(String);
+
+impl fmt::Display for NoPoolStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoPoolStatus {}
+
+/// The fields that are read; others may stand beside them, each of these once.
+#[derive(Deserialize)]
+struct Fields {
+    #[serde(rename = "process manager")]
+    manager: Manager,
+    #[serde(rename = "listen queue")]
+    listen_queue: u32,
+    #[serde(rename = "idle processes")]
+    idle: u32,
+    #[serde(rename = "active processes")]
+    active: u32,
+    #[serde(rename = "total processes")]
+    total: u32,
+    #[serde(rename = "max children reached")]
+    max_children_reached: u64,
+}
+
+impl PoolStatus {
+    /// Reads what php-fpm answers to `pm.status_path` with `?json`. An error says what is wrong with it; its figures have to add up.
+    pub fn parse(text: &[u8]) -> Result<Self, NoPoolStatus> {
+        if text.len() > MOST_BYTES {
+            return Err(NoPoolStatus(format!("it is longer than {MOST_BYTES} bytes")));
+        }
+        let fields: Fields = serde_json::from_slice(text)
+            .map_err(|error| NoPoolStatus(format!("it is no status of php-fpm in JSON: {error}")))?;
+        let Fields { manager, listen_queue, idle, active, total, max_children_reached } = fields;
+        if idle.checked_add(active) != Some(total) || !(1..=MOST_CHILDREN).contains(&total) {
+            let what = format!("it tells of {idle} idle and {active} active children, of {total}");
+            return Err(NoPoolStatus(what));
+        }
+        Ok(Self { manager, listen_queue, idle, active, total, max_children_reached })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What php-fpm 8.2 has answered.
+    const REAL: &str = r#"{"pool":"www","process manager":"dynamic","start time":1793000000,"start since":7,"accepted conn":12,"listen queue":3,"max listen queue":4,"listen queue len":511,"idle processes":1,"active processes":2,"total processes":3,"max active processes":3,"max children reached":5,"slow requests":0}"#;
+
+    #[test]
+    fn status_of_a_real_pool_is_read() {
+        let status = PoolStatus {
+            manager: Manager::Dynamic,
+            listen_queue: 3,
+            idle: 1,
+            active: 2,
+            total: 3,
+            max_children_reached: 5,
+        };
+        assert_eq!(PoolStatus::parse(REAL.as_bytes()), Ok(status));
+        for (word, manager) in [("static", Manager::Static), ("ondemand", Manager::OnDemand)] {
+            let text = REAL.replace("dynamic", word);
+            assert_eq!(PoolStatus::parse(text.as_bytes()).map(|status| status.manager), Ok(manager));
+        }
+    }
+
+    #[test]
+    fn what_is_no_status_says_why() {
+        let changed = |from: &str, to: &str| REAL.replace(from, to);
+        for (text, part) in [
+            (String::new(), "no status of php-fpm"),
+            ("File not found.\n".to_owned(), "no status of php-fpm"),
+            ("<html>".to_owned(), "no status of php-fpm"),
+            ("[]".to_owned(), "no status of php-fpm"),
+            ("{}".to_owned(), "missing field"),
+            (changed("dynamic", "magic"), "unknown variant"),
+            (changed("\"idle processes\":1", "\"idle processes\":-1"), "invalid value"),
+            (changed("\"idle processes\":1", "\"idle processes\":1e3"), "no status"),
+            (changed("\"idle processes\":1", "\"idle processes\":2"), "2 idle and 2 active children, of 3"),
+            (changed("\"idle processes\":1", "\"idle processes\":4294967295"), "of 3"),
+            (changed("\"total processes\":3", "\"total processes\":99999999999"), "no status"),
+            (changed("\"idle processes\":1", "\"idle processes\":1,\"idle processes\":1"), "duplicate field"),
+            (format!("{REAL}x"), "trailing"),
+            (REAL[..REAL.len() - 9].to_owned(), "no status"),
+            (" ".repeat(MOST_BYTES) + REAL, "longer than"),
+            ("[".repeat(MOST_BYTES), "no status"),
+        ] {
+            let told = PoolStatus::parse(text.as_bytes()).expect_err(&text).to_string();
+            assert!(told.contains(part), "{text}: {told}");
+        }
+        let none = changed(
+            "\"idle processes\":1,\"active processes\":2,\"total processes\":3",
+            "\"idle processes\":0,\"active processes\":0,\"total processes\":0",
+        );
+        assert!(PoolStatus::parse(none.as_bytes()).is_err(), "a pool without children has nobody to tell it");
+    }
+
+    #[test]
+    fn made_up_texts_end_in_an_error_or_a_status_that_adds_up() {
+        for seed in 0..20_000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut text = REAL.as_bytes().to_vec();
+            for _ in 0..random.usize(1..6) {
+                if text.len() < 2 {
+                    break;
+                }
+                let at = random.usize(..text.len());
+                match random.u8(..4) {
+                    0 => text[at] = random.u8(..),
+                    1 => drop(text.remove(at)),
+                    2 => text.insert(at, b"{}[]\",:0123456789-e."[random.usize(..20)]),
+                    _ => text.truncate(at.max(1)),
+                }
+            }
+            if let Ok(status) = PoolStatus::parse(&text) {
+                assert_eq!(status.idle + status.active, status.total, "seed {seed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! A queue that php-fpm's own status bounds: `origin_queue ... status=`, before a real php-fpm and before what only says to be one.
+//!
+//! covers: origin_queue
+
+use std::process::Command;
+
+use myriad_tests::{Client, Origin, Php, Place, Request, Server, binary, wait_for};
+
+/// Says that it has begun, and works until the test says that it may end.
+const SLOW: &str = "<?php while (ob_get_level()) { ob_end_flush(); } echo 'begun '; flush(); \
+                    while (!file_exists(__DIR__ . '/end')) { clearstatcache(); usleep(5000); } echo 'ended';";
+
+const QUEUE: &str = "origin_queue zone=php concurrency=16 queue=0 status=/fpm-status interval=100ms;";
+
+/// A site with the pages `/slow.php` and `/fast.php`; `/others/slow.php` does not pass the queue.
+fn site(mut place: Place, queue: &str) -> Server {
+    place.set("QUEUE", queue);
+    place.write("html/slow.php", SLOW);
+    place.write("html/fast.php", "<?php echo 'fast';");
+    let http = "upstream pool { server @PHP@; }
+        server { listen 127.0.0.1:@PORT@; root @DIR@/html; @PARAMS@ fastcgi_buffering off;
+            location / { @QUEUE@ fastcgi_pass pool; }
+            location /others/ { rewrite ^/others(/.*) $1 break; fastcgi_pass pool; } }";
+    Server::start(place, http)
+}
+
+/// What `myriad upstream ls` shows of the pool.
+fn shown(server: &Server) -> String {
+    let mut command = Command::new(binary());
+    command.args(["upstream", "ls", "pool", "-p"]).arg(server.folder()).args(["-c", "myriad.conf"]);
+    String::from_utf8_lossy(&command.output().expect("myriad starts").stdout).into_owned()
+}
+
+fn wait_until_shown(server: &Server, text: &str) {
+    wait_for(text, || shown(server).contains(text));
+}
+
+/// Visitors of a slow page on which PHP works, each with a child of its own.
+fn working(server: &Server, target: &str, count: usize) -> Vec<Client> {
+    let begin = |_| {
+        let mut client = server.connect();
+        client.send(Request::get(target).bytes());
+        let text = client.until(|text| text.windows(5).any(|part| part == b"begun"));
+        assert!(text.starts_with(b"HTTP/1.1 200"), "{}", text.escape_ascii());
+        client
+    };
+    (0..count).map(begin).collect()
+}
+
+#[test]
+fn no_more_is_sent_than_a_small_pool_has_children_for() {
+    let mut place = Place::new();
+    let php = "pm = static\npm.max_children = 2\npm.status_path = /fpm-status\n";
+    let _php = Php::start_pool(&mut place, php);
+    let server = site(place, QUEUE);
+    wait_until_shown(&server, "2 children, 1 idle, 0 waiting");
+    let two = working(&server, "/slow.php", 2);
+    // Sixteen may be with PHP: without the status this one would wait before the pool, and get no answer.
+    assert_eq!(server.get("/fast.php").status, 503);
+    server.log_has("origin_queue \"php\" is full");
+    server.write("html/end", "");
+    for mut client in two {
+        client.until(|text| text.windows(5).any(|part| part == b"ended"));
+    }
+    wait_for("an answer", || server.get("/fast.php").text() == "fast");
+}
+
+#[test]
+fn children_that_work_for_somebody_else_are_not_counted_upon() {
+    let mut place = Place::new();
+    let php = "pm = static\npm.max_children = 4\npm.status_path = /fpm-status\n";
+    let _php = Php::start_pool(&mut place, php);
+    let server = site(place, &QUEUE.replace("concurrency=16", "concurrency=auto max=16"));
+    wait_until_shown(&server, "4 children, 3 idle");
+    let _others = working(&server, "/others/slow.php", 2);
+    // The one that tells is at work, too.
+    wait_until_shown(&server, "4 children, 1 idle");
+    let _own = working(&server, "/slow.php", 2);
+    assert_eq!(server.get("/fast.php").status, 503);
+    server.write("html/end", "");
+    wait_for("an answer", || server.get("/fast.php").text() == "fast");
+}
+
+#[test]
+fn pools_that_make_children_when_they_need_them_are_not_kept_small() {
+    for (php, children) in [
+        ("pm = ondemand\npm.max_children = 6\npm.process_idle_timeout = 60s\n", "1 children"),
+        (
+            "pm = dynamic\npm.max_children = 6\npm.start_servers = 1\npm.min_spare_servers = 1\npm.max_spare_servers = 2\n",
+            "1 children",
+        ),
+    ] {
+        let mut place = Place::new();
+        let _php = Php::start_pool(&mut place, &format!("{php}pm.status_path = /fpm-status\n"));
+        let server = site(place, &QUEUE.replace("queue=0", "queue=16"));
+        wait_until_shown(&server, children);
+        // Each begins, the later ones when the pool has grown.
+        let _all = working(&server, "/slow.php", 5);
+        server.write("html/end", "");
+    }
+}
+
+#[test]
+fn status_that_is_not_there_is_told_once_and_the_rule_without_it_holds_until_it_is_read() {
+    let mut place = Place::new();
+    let without = "pm = static\npm.max_children = 2\n";
+    let mut php = Php::start_pool(&mut place, without);
+    let server = site(place, &QUEUE.replace("concurrency=16", "concurrency=1"));
+    let line =
+        "origin_queue \"php\": the status of php-fpm cannot be read, \"concurrency=\" alone bounds the queue";
+    server.log_has(line);
+    server.log_has("it has answered with status 404");
+    let held = working(&server, "/slow.php", 1);
+    assert_eq!(server.get("/fast.php").status, 503);
+    drop(held);
+    php.restart_pool(&format!("{without}pm.status_path = /fpm-status\n"));
+    server.log_has("origin_queue \"php\": the status of php-fpm is read again");
+    wait_until_shown(&server, "2 children");
+    let log = server.read("error.log");
+    assert_eq!(log.matches(line).count(), 1, "{log}");
+}
+
+/// What an origin that says these things instead of its status makes the log say.
+fn liar(status: &'static str, part: &str) {
+    let origin = Origin::start(move |call| {
+        if call.param("SCRIPT_NAME") == "/fpm-status" {
+            assert_eq!(call.param("QUERY_STRING"), "json");
+            match status {
+                "huge" => {
+                    let spaces = " ".repeat(200 << 10);
+                    call.answer("Content-Type: application/json", &spaces);
+                }
+                "head" => call.answer(&format!("X-Long: {}", "x".repeat(20_000)), ""),
+                "silent" => drop(call.wait_for_hang_up()),
+                text => call.answer("Content-Type: application/json", text),
+            }
+        } else {
+            call.answer("Content-Type: text/plain", "here");
+        }
+    });
+    let mut place = Place::new();
+    place.set("PHP", &origin.address);
+    let server = site(place, QUEUE);
+    server.log_has("the status of php-fpm cannot be read");
+    server.log_has(part);
+    assert_eq!(server.get("/").text(), "here", "{status}");
+    assert!(!shown(&server).contains("children"), "{status}");
+}
+
+#[test]
+fn status_that_is_wrong_huge_or_late_bounds_nothing() {
+    liar("{}", "missing field");
+    liar("<html>", "no status of php-fpm in JSON");
+    liar(
+        r#"{"process manager":"static","listen queue":0,"idle processes":0,"active processes":4294967295,"total processes":4294967295,"max children reached":0}"#,
+        "4294967295 active children",
+    );
+    liar("huge", "longer than 8192 bytes");
+    liar("head", "too big header");
+    liar("silent", "it takes too long");
+}
