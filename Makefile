@@ -9,7 +9,7 @@ BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-passing bench-recipes bench-shield fuzz clean
+.PHONY: help up build test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-object-cache bench-passing bench-recipes bench-shield fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -87,6 +87,11 @@ bench-passing: ## requests passed on to two origins: Myriad beside nginx and HAP
 	@scripts/install-packages bench
 	@$(MAKE) --no-print-directory build
 	@bench/passing.py $(BENCH)
+
+bench-object-cache: ## queries and milliseconds of WordPress's pages with and without its object cache; adds to bench/REPORT.md
+	@scripts/install-packages up bench
+	@$(MAKE) --no-print-directory build
+	@bench/object_cache.py $(BENCH)
 
 bench-shield: ## a flood of filter URLs, and a PHP ten times as slow, on a real WordPress; adds to bench/REPORT.md
 	@scripts/install-packages up bench

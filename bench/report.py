@@ -30,7 +30,7 @@ LEGEND = {
 
 # Sections that other programs than bench.py write, in their order.
 KEPT = ("\n## The page cache\n", "\n## The published runs, repeated\n", "\n## Passed on: two origins behind Myriad, nginx and HAProxy\n",
-        "\n## Before PHP: a flood, and a PHP that is slow\n")
+        "\n## Before PHP: a flood, and a PHP that is slow\n", "\n## The object cache of WordPress\n")
 
 
 def columns(results):
@@ -53,7 +53,7 @@ def write(results, notes, options, rows, partial):
 
 
 def kept_sections(path):
-    """What `make bench-cache`, `make bench-recipes`, `make bench-passing` and `make bench-shield` wrote there earlier: it stays."""
+    """What `make bench-cache`, `make bench-recipes`, `make bench-passing`, `make bench-shield` and `make bench-object-cache` wrote there earlier: it stays."""
     text = path.read_text() if path.exists() else ""
     return "".join(section(text, heading) for heading in KEPT)
 

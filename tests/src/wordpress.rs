@@ -76,6 +76,33 @@ impl WordPress {
         self.place.read("site/log/php-access.log").lines().count()
     }
 
+    /// What PHP has complained of.
+    pub fn php_log(&self) -> String {
+        self.place.read("site/log/php.log")
+    }
+
+    /// Makes a network of the site, whose further sites are folders (`/second/`).
+    pub fn make_network(&self, host: &str) {
+        let code = "require ABSPATH . 'wp-admin/includes/upgrade.php'; require ABSPATH . 'wp-admin/includes/network.php'; \
+                    define('WP_INSTALLING_NETWORK', true); \
+                    foreach ($wpdb->tables('ms_global') as $table => $name) $wpdb->$table = $name; install_network(); \
+                    $told = populate_network(1, '@HOST@', 'admin@example.org', 'A network', '/', false); \
+                    echo is_wp_error($told) && 'no_wildcard_dns' !== $told->get_error_code() ? $told->get_error_message() : 'made';";
+        let code = format!("global $wpdb; {}", code.replace("@HOST@", host));
+        assert_eq!(self.run_php(host, &code), "made");
+        let file = self.root().join("wp-config.php");
+        let text = std::fs::read_to_string(&file).expect("wp-config.php");
+        let constants = format!(
+            "define('MULTISITE', true); define('SUBDOMAIN_INSTALL', false); define('DOMAIN_CURRENT_SITE', '{host}'); \
+             define('PATH_CURRENT_SITE', '/'); define('SITE_ID_CURRENT_SITE', 1); define('BLOG_ID_CURRENT_SITE', 1);\n"
+        );
+        std::fs::write(
+            &file,
+            text.replace("require_once ABSPATH", &format!("{constants}require_once ABSPATH")),
+        )
+        .expect("wp-config.php");
+    }
+
     /// `myriad wordpress` in front of the site.
     pub fn serve(&self) -> Server {
         self.serve_with_php(Place::new(), &self.php().display().to_string())

@@ -11,6 +11,8 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad wordpress --site 'NAMES DIR PHP [https]'... | --sites FILE ...
        myriad wordpress --print [--root DIR --php ...]
        myriad wordpress --install-plugin [--must-use] --root DIR [--prefix DIR]
+       myriad wordpress --install-object-cache ADDRESS | --remove-object-cache
+              --root DIR
        myriad wordpress status | reload | stop [--prefix DIR]
        myriad certificates [-p prefix] [-c filename] | wordpress ...
        myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
@@ -62,6 +64,12 @@ myriad wordpress serves a WordPress site without a configuration file:
                 : write the WordPress plugin into the site and exit; it tells
                   Myriad which pages have changed
   --must-use    : the same among the must-use plugins: always active
+  --install-object-cache ADDRESS
+                : write WordPress's object cache into the site and exit, for
+                  redis://HOST:PORT, redis:/SOCKET, memcached://HOST:PORT,
+                  memcached:/SOCKET or apcu
+  --remove-object-cache
+                : take it out again
 ";
 
 /// Commands: first words of a command line that are no options.

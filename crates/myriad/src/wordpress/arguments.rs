@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use super::object_cache_change::ObjectCache;
 use super::options::Options;
 use super::placement::Placement;
 use super::{running, values};
@@ -21,6 +22,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
             "--print" => site.print = true,
             "--install-plugin" => site.install = Some(site.install.unwrap_or(Placement::Plugin)),
             "--must-use" => site.install = Some(Placement::MustUse),
+            "--remove-object-cache" => site.object_cache = Some(ObjectCache::Remove),
             "--self-signed" => site.https.self_signed = true,
             "--acme-staging" => site.https.staging = true,
             "-t" => options.test = true,
@@ -31,9 +33,21 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
                 options.explain(name.as_ref(), value)?;
             }
             "-h" | "--help" => options.help = true,
-            "--root" | "--php" | "--php-children" | "--listen" | "--name" | "--prefix" | "--user"
-            | "--domain" | "--email" | "--acme-directory" | "--acme-ca" | "--https-listen" | "--site"
-            | "--sites" => {
+            "--root"
+            | "--php"
+            | "--php-children"
+            | "--listen"
+            | "--name"
+            | "--prefix"
+            | "--user"
+            | "--domain"
+            | "--email"
+            | "--acme-directory"
+            | "--acme-ca"
+            | "--https-listen"
+            | "--site"
+            | "--sites"
+            | "--install-object-cache" => {
                 let is_glued = glued.is_some();
                 let value = glued.or_else(|| arguments.next().and_then(|value| value.into_string().ok()));
                 site.set(name, values::given(name, value, is_glued)?)?;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::https::Https;
+use super::object_cache_change::ObjectCache;
 use super::placement::Placement;
 use super::user::Choice;
 use super::{children, values};
@@ -25,6 +26,8 @@ pub(crate) struct Options {
     pub(super) serving: Option<Choice>,
     /// `--install-plugin`: write the plugin into the sites instead of serving them.
     pub(super) install: Option<Placement>,
+    /// `--install-object-cache`, `--remove-object-cache`: write the object cache, or take it out, instead of serving.
+    pub(super) object_cache: Option<ObjectCache>,
     /// `--print`: show the configuration instead of running it.
     pub(crate) print: bool,
 }
@@ -54,7 +57,7 @@ impl Options {
         if self.root.as_os_str().is_empty() {
             return Err("wordpress: --root is missing: name the folder that holds wp-config.php".into());
         }
-        if self.php.is_empty() && self.install.is_none() {
+        if self.php.is_empty() && self.install.is_none() && self.object_cache.is_none() {
             return Err(
                 "wordpress: --php is missing: name php-fpm's socket (see `listen =` in its pool's configuration)"
                     .into(),
@@ -77,9 +80,16 @@ impl Options {
         self.listen.as_deref().map_or(Ok(()), |listen| values::listen("--listen", listen))
     }
 
-    /// Writes the plugin into the sites where that was asked for; returns what was done, a line for each.
+    /// Writes the plugin and the object cache into the sites where that was asked for; returns what was done, a line for each.
     pub(crate) fn installed(&self) -> Option<Result<Vec<String>, String>> {
-        self.install.map(|placement| self.install_plugin(placement))
+        let plugin = self.install.map(|placement| self.install_plugin(placement));
+        let object_cache = self.object_cache.as_ref().map(|change| self.change_object_cache(change));
+        match (plugin, object_cache) {
+            (Some(plugin), Some(object_cache)) => {
+                Some(plugin.and_then(|done| object_cache.map(|more| [done, more].concat())))
+            }
+            (plugin, object_cache) => plugin.or(object_cache),
+        }
     }
 
     /// Sets an option.
@@ -96,6 +106,7 @@ impl Options {
             "--prefix" => self.prefix = Some(value.into()),
             "--site" => self.sites.push(value),
             "--sites" => self.sites_file = Some(value.into()),
+            "--install-object-cache" => self.object_cache = Some(ObjectCache::install(value)?),
             _ => self.user = Some(value),
         }
         Ok(())

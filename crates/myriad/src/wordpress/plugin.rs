@@ -8,9 +8,8 @@
 //! ```
 
 use std::fmt::Write as _;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -20,8 +19,7 @@ use super::options::Options;
 use super::placement::Placement;
 use super::prefix::prefix;
 use super::quoting::quoted;
-use super::sites;
-use crate::accounts::Account;
+use super::site_files::{as_owner, hex, make_folders, random, replace};
 use crate::pidfile::reason;
 
 /// File of the plugin: its name below the plugin's folder, and its text.
@@ -131,22 +129,16 @@ impl Options {
     /// # Errors
     /// A sentence that names what could not be written, and who may.
     pub(crate) fn install_plugin(&self, placement: Placement) -> Result<Vec<String>, String> {
-        let sites = if self.is_several() {
-            let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
-            let zones = sites::zones(&lines);
-            lines.into_iter().map(|line| line.root).zip(zones).collect()
-        } else {
-            vec![(self.root.clone(), "wordpress".to_owned())]
-        };
         let prefix = std::path::absolute(prefix(self.prefix.as_deref()))
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
         let mut done = Vec::new();
-        for (root, zone) in sites {
+        for (root, zone) in self.roots()? {
             let content = checked_root(&root, "--root")?.join("wp-content");
-            let secret = secret()?;
+            let secret = random::<SECRET_BYTES>("--install-plugin")?;
             keep_hash(&prefix, &zone, &secret)?;
             let connection = connection(&prefix, &zone, &secret)?;
-            let plugin = as_owner(&content, || write_plugin(&content, placement, &connection))?;
+            let plugin =
+                as_owner("--install-plugin", &content, || write_plugin(&content, placement, &connection))?;
             done.push(format!("the plugin is in {}", plugin.display()));
         }
         done.push(match placement {
@@ -158,22 +150,6 @@ impl Options {
         done.push("a Myriad that runs learns of it by: myriad wordpress reload".to_owned());
         Ok(done)
     }
-}
-
-/// A new secret, in hexadecimal digits.
-fn secret() -> Result<String, String> {
-    let mut bytes = [0; SECRET_BYTES];
-    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
-        Ok(SECRET_BYTES) => Ok(hex(&bytes)),
-        outcome => Err(format!("wordpress: --install-plugin: getrandom() failed ({outcome:?})")),
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// Keeps the hash of a secret for the next start.
@@ -204,42 +180,11 @@ fn connection(prefix: &Path, zone: &str, secret: &str) -> Result<String, String>
     ))
 }
 
-/// Runs as the owner of the folder if root runs it: where PHP may write, it may have left a link, and root would follow it.
-fn as_owner<T: Send>(folder: &Path, run: impl FnOnce() -> io::Result<T> + Send) -> Result<T, String> {
-    let known = fs::metadata(folder);
-    let owner = known.as_ref().map_or(0, MetadataExt::uid);
-    let told = |error: io::Error| {
-        format!(
-            "wordpress: --install-plugin: {}: {}; run it as root, or as the user who owns that folder",
-            folder.display(),
-            reason(&error)
-        )
-    };
-    known.as_ref().map_err(|error| told(io::Error::from(error.kind())))?;
-    if !rustix::process::geteuid().is_root() || owner == 0 {
-        return run().map_err(told);
-    }
-    let group = known.map_or(owner, |known| known.gid());
-    let account = Account { uid: owner, gid: group, groups: vec![group] };
-    // Only this thread is the owner, and it ends with the work.
-    std::thread::scope(|scope| {
-        let work = scope.spawn(move || account.assume().and_then(|()| run()));
-        work.join()
-            .unwrap_or_else(|_| Err(io::Error::other("the thread that writes it has ended")))
-            .map_err(told)
-    })
-}
-
 /// Writes the files, and says where.
 fn write_plugin(content: &Path, placement: Placement, connection: &str) -> io::Result<PathBuf> {
     let above = content.join(placement.folder());
     let folder = above.join(NAME);
-    for folder in [&above, &folder, &folder.join("includes"), &folder.join("languages")] {
-        match fs::DirBuilder::new().mode(0o755).create(folder) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-    }
+    make_folders(&[&above, &folder, &folder.join("includes"), &folder.join("languages")])?;
     for (name, text) in FILES {
         replace(&folder.join(name), text, 0o644)?;
     }
@@ -248,20 +193,6 @@ fn write_plugin(content: &Path, placement: Placement, connection: &str) -> io::R
         replace(&above.join("myriad-cache.php"), LOADER, 0o644)?;
     }
     Ok(folder)
-}
-
-/// Writes a file beside its place and moves it there: WordPress never sees half of it.
-fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
-    let new = path.with_extension(format!("new-{}", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
-    let written = file
-        .write_all(text.as_bytes())
-        .and_then(|()| file.set_permissions(fs::Permissions::from_mode(mode)))
-        .and_then(|()| fs::rename(&new, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&new);
-    }
-    written
 }
 
 #[cfg(test)]

@@ -1,0 +1,161 @@
+//! Object cache of WordPress: its drop-in, and where its server is.
+//!
+//! ```text
+//! --install-object-cache ADDRESS -> wp-content/myriad-object-cache/                 files of the drop-in
+//!                                -> wp-content/myriad-object-cache/connection.php   the address, and the site's salt
+//!                                -> wp-content/object-cache.php                     which WordPress loads
+//! --remove-object-cache          -> all of that goes, in the other order
+//! ```
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::checked::checked_root;
+use super::object_cache_change::ObjectCache;
+use super::options::Options;
+use super::site_files::{as_owner, make_folders, random, replace};
+
+/// Names the files of the drop-in, which are part of the program.
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../../wordpress/object-cache/myriad-object-cache/", $name)))),*]
+    };
+}
+
+const FILES: &[(&str, &str)] = files![
+    "functions.php",
+    "class-wp-object-cache.php",
+    "class-myriad-object-cache-apcu.php",
+    "class-myriad-object-cache-connection.php",
+    "class-myriad-object-cache-memcached.php",
+    "class-myriad-object-cache-pool.php",
+    "class-myriad-object-cache-redis.php",
+    "class-myriad-object-cache-values.php",
+    "interface-myriad-object-cache-store.php",
+];
+
+/// File that WordPress loads.
+const DROP_IN: &str = include_str!("../../../../wordpress/object-cache/object-cache.php");
+/// Words by which ours is told from another plugin's.
+const OURS: &str = "@package Myriad_Object_Cache";
+/// Files that are there beside `FILES`: the connection, and the mark of the last outage.
+const MORE: [&str; 2] = ["connection.php", "outage"];
+/// Folder of the drop-in, below `wp-content`.
+const FOLDER: &str = "myriad-object-cache";
+/// Bytes of a salt.
+const SALT_BYTES: usize = 8;
+
+impl Options {
+    /// Writes the object cache into the folders of the sites, or takes it out; returns what was done, a line for each.
+    ///
+    /// # Errors
+    /// A sentence that names what could not be written, and who may, or whose file stands there.
+    pub(super) fn change_object_cache(&self, change: &ObjectCache) -> Result<Vec<String>, String> {
+        let option = change.option();
+        let mut done = Vec::new();
+        for (root, _) in self.roots()? {
+            let content = checked_root(&root, "--root")?.join("wp-content");
+            let file = content.join("object-cache.php");
+            let is_foreign = fs::read_to_string(&file).is_ok_and(|text| !text.contains(OURS));
+            if is_foreign {
+                return Err(format!(
+                    "wordpress: {option}: {} is of another plugin: switch its object cache off there first",
+                    file.display()
+                ));
+            }
+            if let ObjectCache::Install(address) = change {
+                let salt = random::<SALT_BYTES>(option)?;
+                as_owner(option, &content, || write(&content, &connection(address, &salt)))?;
+                done.push(format!("the object cache is in {}", file.display()));
+            } else {
+                as_owner(option, &content, || remove(&content))?;
+                done.push(format!("no object cache of Myriad is in {}", content.display()));
+            }
+        }
+        Ok(done)
+    }
+}
+
+/// PHP that tells the drop-in where the server is.
+fn connection(address: &str, salt: &str) -> String {
+    format!(
+        "<?php\n// Written by myriad wordpress --install-object-cache: where the server is, and what begins this site's keys.\n\
+         return array(\n\t'address' => '{address}',\n\t'salt'    => '{salt}',\n);\n"
+    )
+}
+
+/// Writes the files, last the one that WordPress loads.
+fn write(content: &Path, connection: &str) -> io::Result<()> {
+    let folder = content.join(FOLDER);
+    make_folders(&[&folder])?;
+    for (name, text) in FILES {
+        replace(&folder.join(name), text, 0o644)?;
+    }
+    replace(&folder.join("connection.php"), connection, 0o640)?;
+    replace(&content.join("object-cache.php"), DROP_IN, 0o644)
+}
+
+/// Removes the files, first the one that WordPress loads. What somebody else has put into the folder stays, and the folder with it.
+fn remove(content: &Path) -> io::Result<()> {
+    gone(fs::remove_file(content.join("object-cache.php")))?;
+    let folder = content.join(FOLDER);
+    for name in FILES.iter().map(|(name, _)| *name).chain(MORE) {
+        gone(fs::remove_file(folder.join(name)))?;
+    }
+    match fs::remove_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        outcome => gone(outcome),
+    }
+}
+
+/// Removing what is not there is done.
+fn gone(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_drop_in_are_all_that_the_repository_has() {
+        let top =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wordpress/object-cache/myriad-object-cache");
+        let files = fs::read_dir(top).expect("folder").map(|file| file.expect("an entry").file_name());
+        let mut found: Vec<_> = files.map(|name| name.into_string().expect("a name")).collect();
+        let mut known: Vec<_> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
+        found.sort();
+        known.sort();
+        assert_eq!(known, found);
+    }
+
+    #[test]
+    fn object_cache_comes_and_goes_and_another_one_stays() {
+        let top = std::env::temp_dir().join(format!("myriad-object-cache-{}", std::process::id()));
+        let content = top.join("wp-content");
+        for folder in ["wp-includes", "wp-content"] {
+            fs::create_dir_all(top.join(folder)).expect("folder");
+        }
+        fs::write(top.join("index.php"), "<?php").expect("index");
+        let options = Options { root: top.clone(), ..Options::default() };
+        let install = ObjectCache::install("redis:/run/r.sock".to_owned()).expect("an address");
+        options.change_object_cache(&install).expect("installed");
+        assert!(content.join("object-cache.php").is_file());
+        let connection =
+            fs::read_to_string(content.join("myriad-object-cache/connection.php")).expect("file");
+        assert!(connection.contains("'redis:/run/r.sock'"), "{connection}");
+        fs::write(content.join("myriad-object-cache/outage"), "").expect("outage");
+        options.change_object_cache(&ObjectCache::Remove).expect("removed");
+        options.change_object_cache(&ObjectCache::Remove).expect("removed twice");
+        assert_eq!(fs::read_dir(&content).expect("folder").count(), 0);
+        fs::write(content.join("object-cache.php"), "<?php // of another").expect("file");
+        for change in [install, ObjectCache::Remove] {
+            assert!(options.change_object_cache(&change).expect_err("refused").contains("of another plugin"));
+        }
+        fs::remove_dir_all(&top).expect("clean");
+    }
+}

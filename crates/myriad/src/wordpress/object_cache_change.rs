@@ -1,0 +1,62 @@
+//! What `--install-object-cache` and `--remove-object-cache` say.
+
+/// What becomes of the object cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ObjectCache {
+    /// It is written, for the server at this address.
+    Install(String),
+    Remove,
+}
+
+impl ObjectCache {
+    /// Reads the address of a server.
+    ///
+    /// # Errors
+    /// A sentence that shows what an address looks like.
+    pub(super) fn install(address: String) -> Result<Self, String> {
+        let (scheme, rest) = address.split_once(':').unwrap_or((&address, ""));
+        let place = rest.strip_prefix("//").unwrap_or(rest);
+        let is_plain =
+            address.chars().all(|letter| letter.is_ascii_graphic() && !matches!(letter, '\'' | '\\'));
+        let is_known = match scheme {
+            "redis" | "rediss" | "memcached" => !place.is_empty() && (rest.starts_with('/')),
+            "apcu" => rest.is_empty(),
+            _ => false,
+        };
+        if is_known && is_plain {
+            return Ok(Self::Install(if scheme == "apcu" { "apcu:".to_owned() } else { address }));
+        }
+        Err(format!(
+            "wordpress: --install-object-cache: \"{address}\" is no address: it is redis:/run/redis/redis.sock, \
+             redis://127.0.0.1:6379, redis://:PASSWORD@HOST:6379/2, memcached://127.0.0.1:11211, memcached:/run/memcached.sock or apcu"
+        ))
+    }
+
+    /// Option that says so.
+    pub(super) const fn option(&self) -> &'static str {
+        match self {
+            Self::Install(_) => "--install-object-cache",
+            Self::Remove => "--remove-object-cache",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read() {
+        for address in
+            ["redis:/run/r.sock", "redis://h:1/2", "rediss://:p@h", "memcached://h", "memcached:/m", "apcu"]
+        {
+            assert!(ObjectCache::install(address.to_owned()).is_ok(), "{address}");
+        }
+        for address in
+            ["", "redis", "redis:", "redis://", "redis:run/r.sock", "apcu:x", "http://h", "redis://h'"]
+        {
+            let said = ObjectCache::install(address.to_owned()).expect_err(address);
+            assert!(said.contains("redis:/run/redis/redis.sock"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! WordPress's object cache in Redis, memcached and APCu.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use myriad_tests::{
+    Answer, Place, Request, Server, Signal, WordPress, binary, signal, wait_for, wait_patiently_for,
+    workspace,
+};
+
+/// Says how many queries a page has cost, and changes options for the test.
+const FIGURES: &str = "<?php
+    ob_start(function ($page) {
+        header('X-Queries: ' . get_num_queries());
+        return $page;
+    });
+    add_action('init', function () {
+        if (isset($_GET['race'])) {
+            for ($round = 1; $round <= 40; $round++) update_option('race_' . (int) $_GET['race'], $round);
+            exit('raced');
+        }
+        if (isset($_GET['options'])) {
+            $all = [];
+            foreach (range(1, 8) as $number) $all[] = get_option('race_' . $number);
+            exit(implode(' ', $all));
+        }
+    });";
+
+/// A server that keeps values, ended with what stands for it.
+struct Keeper {
+    child: Child,
+    address: String,
+}
+
+impl Keeper {
+    fn redis(place: &Place) -> Self {
+        let socket = place.path("redis.sock");
+        let mut command = Command::new("redis-server");
+        // What it has is there again when it starts again.
+        command.args([
+            "--port",
+            "0",
+            "--save",
+            "",
+            "--appendonly",
+            "yes",
+            "--unixsocketperm",
+            "777",
+            "--unixsocket",
+        ]);
+        command.arg(&socket).arg("--dir").arg(place.folder());
+        Self::start(command, "redis", &socket)
+    }
+
+    fn memcached(place: &Place) -> Self {
+        let socket = place.path("memcached.sock");
+        let mut command = Command::new("memcached");
+        command.args(["-u", "root", "-a", "0777", "-s"]).arg(&socket);
+        Self::start(command, "memcached", &socket)
+    }
+
+    fn start(mut command: Command, scheme: &str, socket: &Path) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("the server, of the packages of scripts/packages");
+        wait_for(scheme, || UnixStream::connect(socket).is_ok());
+        Self { child, address: format!("{scheme}:{}", socket.display()) }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        signal(self.child.id(), Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs `myriad wordpress` on the site with these arguments.
+fn wordpress(site: &WordPress, arguments: &[&str]) {
+    let output =
+        Command::new(binary()).arg("wordpress").args(arguments).arg("--root").arg(site.root()).output();
+    let output = output.expect("myriad starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn drop_in(site: &WordPress) -> PathBuf {
+    site.root().join("wp-content/object-cache.php")
+}
+
+/// A site that tells its figures, and what is in front of it.
+fn site() -> (WordPress, Server) {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/figures.php"), FIGURES).expect("a plugin");
+    let server = site.serve();
+    (site, server)
+}
+
+/// A page as PHP makes it now.
+fn made(server: &Server, target: &str) -> Answer {
+    made_for(server, &format!("127.0.0.1:{}", server.port), target)
+}
+
+fn made_for(server: &Server, host: &str, target: &str) -> Answer {
+    let answer = server.fetch(&Request::get(target).host(host).field("Cookie", "NO_CACHE=1"));
+    assert_eq!((answer.status, answer.cache()), (200, "BYPASS"), "{target}");
+    answer
+}
+
+fn queries(answer: &Answer) -> u32 {
+    answer.field("X-Queries").expect("the figures").parse().expect("a number")
+}
+
+#[test]
+fn pages_are_the_same_and_cost_no_query_and_nothing_is_left_behind() {
+    let (site, server) = site();
+    let place = Place::new();
+    let (redis, memcached) = (Keeper::redis(&place), Keeper::memcached(&place));
+    let pages = ["/", "/page/2/", "/category/rivers/", "/about/", "/author/admin/"];
+    let host = format!("127.0.0.1:{}", server.port);
+    let entitle = |title: &str| {
+        let id = "get_posts(['numberposts' => 1])[0]->ID";
+        site.run_php(&host, &format!("wp_update_post(['ID' => {id}, 'post_title' => '{title}']);"));
+        assert!(made(&server, "/").text().contains(title), "{title}");
+    };
+    entitle("As it was");
+    let before = pages.map(|page| made(&server, page));
+    let content = site.root().join("wp-content");
+    let files = || {
+        let mut names: Vec<_> =
+            fs::read_dir(&content).expect("folder").map(|file| file.expect("file").file_name()).collect();
+        names.sort();
+        names
+    };
+    let files_before = files();
+    for address in [redis.address.as_str(), memcached.address.as_str(), "apcu"] {
+        wordpress(&site, &["--install-object-cache", address]);
+        for page in pages {
+            made(&server, page);
+        }
+        for (page, before) in pages.iter().zip(&before) {
+            // Another process may have been at it at the same time: what is kept is kept from the second time on.
+            wait_for("a page without queries", || queries(&made(&server, page)) <= 1);
+            assert!(queries(before) >= 8, "{page}: {}", queries(before));
+            assert!(made(&server, page).content() == before.content(), "{address} {page}");
+        }
+        // What is changed shows at once.
+        entitle(&format!("A title for {}", address.split(':').next().unwrap_or_default()));
+        entitle("As it was");
+        wordpress(&site, &["--remove-object-cache"]);
+        assert_eq!(files(), files_before);
+        assert!(queries(&made(&server, "/")) >= 8);
+    }
+}
+
+#[test]
+fn all_functions_do_what_wordpress_says() {
+    let site = WordPress::shared();
+    let place = Place::new();
+    let (redis, memcached) = (Keeper::redis(&place), Keeper::memcached(&place));
+    for (address, igbinary) in [
+        (redis.address.as_str(), "igbinary"),
+        (redis.address.as_str(), ""),
+        (memcached.address.as_str(), "igbinary"),
+        ("apcu", "igbinary"),
+    ] {
+        wordpress(&site, &["--install-object-cache", address]);
+        let mut command = Command::new("php");
+        command.args(["-d", "apc.enable_cli=1"]);
+        if igbinary.is_empty() {
+            command.args(["-d", "disable_functions=igbinary_serialize,igbinary_unserialize"]);
+        }
+        command.arg(workspace().join("tests/tests/object_cache/api.php")).arg(site.root());
+        let output = command.output().expect("php starts");
+        let (said, complaints) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(
+            said.ends_with(" checks") && !said.contains('\n'),
+            "{address} {igbinary}: {said}{complaints}"
+        );
+    }
+    wordpress(&site, &["--remove-object-cache"]);
+}
+
+#[test]
+fn site_goes_on_when_the_server_dies_and_believes_nothing_old_when_it_is_back() {
+    let (site, server) = site();
+    let place = Place::new();
+    let redis = Keeper::redis(&place);
+    wordpress(&site, &["--install-object-cache", &redis.address]);
+    wait_for("a page without queries", || queries(&made(&server, "/")) <= 1);
+    let before = made(&server, "/").content();
+    drop(redis);
+    assert!(made(&server, "/").content() == before && queries(&made(&server, "/")) >= 8);
+    for _ in 0..20 {
+        made(&server, "/");
+    }
+    let said = site.php_log();
+    assert_eq!(said.matches("Myriad Object Cache: redis:").count(), 1, "{said}");
+    let host = format!("127.0.0.1:{}", server.port);
+    site.run_php(&host, "update_option('blogname', 'Changed meanwhile');");
+    assert!(made(&server, "/").text().contains("Changed meanwhile"));
+    let again = Keeper::redis(&place);
+    wait_patiently_for("the cache to be used again", Duration::from_mins(1), || {
+        queries(&made(&server, "/")) <= 1
+    });
+    assert!(made(&server, "/").text().contains("Changed meanwhile"));
+    // One that hangs is no better.
+    signal(again.child.id(), Signal::STOP);
+    assert!(made(&server, "/").text().contains("Changed meanwhile"));
+    assert!(made(&server, "/").text().contains("Changed meanwhile"));
+    signal(again.child.id(), Signal::CONT);
+}
+
+#[test]
+fn options_that_are_changed_at_once_are_all_kept() {
+    let (site, server) = site();
+    let place = Place::new();
+    let (redis, memcached) = (Keeper::redis(&place), Keeper::memcached(&place));
+    let host = format!("127.0.0.1:{}", server.port);
+    for address in [redis.address.as_str(), memcached.address.as_str(), "apcu"] {
+        site.run_php(&host, "foreach (range(1, 8) as $number) update_option('race_' . $number, 0);");
+        wordpress(&site, &["--install-object-cache", address]);
+        made(&server, "/");
+        std::thread::scope(|scope| {
+            for number in 1..=8 {
+                let server = &server;
+                scope.spawn(move || assert_eq!(made(server, &format!("/?race={number}")).text(), "raced"));
+            }
+        });
+        assert_eq!(made(&server, "/?options").text(), "40 40 40 40 40 40 40 40", "{address}");
+        wordpress(&site, &["--remove-object-cache"]);
+        assert_eq!(made(&server, "/?options").text(), "40 40 40 40 40 40 40 40", "the database, {address}");
+    }
+}
+
+/// Sites of a network, and two sites with one server.
+#[test]
+fn sites_see_nothing_of_each_other() {
+    let (site, server) = site();
+    let place = Place::new();
+    let redis = Keeper::redis(&place);
+    wordpress(&site, &["--install-object-cache", &redis.address]);
+    let host = "network.test";
+    site.make_network(host);
+    let code = "$id = wp_insert_site(['domain' => '@HOST@', 'path' => '/second/', 'title' => 'The second site', 'user_id' => 1]); \
+                wp_cache_set('k', 'of the first', 'g'); wp_cache_set('u', 'of all', 'users'); \
+                switch_to_blog($id); $before = wp_cache_get('k', 'g'); wp_cache_set('k', 'of the second', 'g'); \
+                echo $id, var_export($before, true), wp_cache_get('u', 'users'), get_option('blogname'); \
+                restore_current_blog(); echo wp_cache_get('k', 'g'), wp_cache_get('k', 'g', true), get_option('blogname');";
+    let said = site.run_php(host, &code.replace("@HOST@", host));
+    assert!(said.starts_with("2falseof allThe second site"), "{said}");
+    assert!(said.contains("of the firstof the first") && !said.ends_with("The second site"), "{said}");
+    for _ in 0..2 {
+        assert!(made_for(&server, host, "/second/").text().contains("<title>The second site"));
+        assert!(!made_for(&server, host, "/").text().contains("<title>The second site"));
+    }
+    let other = WordPress::shared();
+    wordpress(&other, &["--install-object-cache", &redis.address]);
+    let said = other.run_php("localhost", "echo var_export(wp_cache_get('k', 'g'), true); wp_cache_flush();");
+    assert_eq!(said, "false");
+    wordpress(&other, &["--remove-object-cache"]);
+    assert_eq!(site.run_php(host, "echo wp_cache_get('k', 'g');"), "of the first");
+    let mode = fs::metadata(site.root().join("wp-content/myriad-object-cache/connection.php"))
+        .expect("file")
+        .permissions();
+    assert_eq!(mode.mode() & 0o007, 0, "who knows the server of others");
+    assert!(drop_in(&site).is_file());
+}

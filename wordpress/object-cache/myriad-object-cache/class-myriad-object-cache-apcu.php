@@ -1,0 +1,91 @@
+<?php
+/**
+ * APCu: memory that the PHP processes of one php-fpm share.
+ *
+ * @package Myriad_Object_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * By the extension apcu. It has no server that could fail. Programs of the command line have memory of their own: see the pool.
+ */
+class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
+
+	/**
+	 * Tries to change a value while others do.
+	 */
+	const TRIES = 200;
+
+	/** Interface. {@inheritDoc} */
+	public function get( $keys ) {
+		$told = apcu_fetch( $keys );
+		return is_array( $told ) ? $told : array();
+	}
+
+	/** Interface. {@inheritDoc} */
+	public function set( $values, $ttl ) {
+		foreach ( $values as $key => $value ) {
+			if ( ! apcu_store( (string) $key, $value, $ttl ) ) {
+				// No room: what is there would be old.
+				apcu_delete( (string) $key );
+			}
+		}
+	}
+
+	/** Interface. {@inheritDoc} */
+	public function add( $values, $ttl ) {
+		$kept = array();
+		foreach ( $values as $key => $value ) {
+			$kept[ $key ] = apcu_add( (string) $key, $value, $ttl );
+		}
+		return $kept;
+	}
+
+	/** Interface. {@inheritDoc} */
+	public function delete( $keys ) {
+		$were = array();
+		foreach ( $keys as $key ) {
+			$were[ $key ] = apcu_delete( $key );
+		}
+		return $were;
+	}
+
+	/** Interface. {@inheritDoc} */
+	public function add_number( $key, $offset ) {
+		$now = false;
+		$this->change(
+			$key,
+			Myriad_Object_Cache_Pool::MOST_TTL,
+			static function ( $value ) use ( $offset, &$now ) {
+				$now = null === $value ? false : max( 0, ( is_int( $value ) ? $value : 0 ) + $offset );
+				return false === $now ? null : $now;
+			}
+		);
+		return $now;
+	}
+
+	/** Interface. {@inheritDoc} */
+	public function change( $key, $ttl, $change ) {
+		for ( $try = 0; $try < self::TRIES; $try++ ) {
+			// The lock of a process that died goes after a second.
+			if ( ! apcu_add( $key . ':lock', 1, 1 ) ) {
+				usleep( 500 );
+				continue;
+			}
+			$is_there = false;
+			$before   = apcu_fetch( $key, $is_there );
+			$after    = $change( $is_there ? $before : null );
+			if ( null === $after ) {
+				apcu_delete( $key );
+			} elseif ( ! $is_there || $after !== $before ) {
+				$this->set( array( $key => $after ), $ttl );
+			}
+			apcu_delete( $key . ':lock' );
+			return true;
+		}
+		return false;
+	}
+}

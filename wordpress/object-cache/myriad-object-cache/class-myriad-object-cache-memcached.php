@@ -1,0 +1,167 @@
+<?php
+/**
+ * The server memcached.
+ *
+ * @package Myriad_Object_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * By the extension memcached.
+ */
+class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
+
+	/**
+	 * Tries to change a value while others do.
+	 */
+	const TRIES = 20;
+
+	/**
+	 * Longer times memcached takes for a date.
+	 */
+	const MONTH = 2592000;
+
+	/**
+	 * Connection.
+	 *
+	 * @var Memcached
+	 */
+	private $memcached;
+
+	/**
+	 * Prepares a connection; it is made with the first question.
+	 *
+	 * @param array $address  Parts of the address, as `parse_url()` gives them.
+	 * @param float $patience Seconds to connect, and to wait for an answer.
+	 */
+	public function __construct( $address, $patience ) {
+		$this->memcached = new Memcached();
+		$this->memcached->setOptions(
+			array(
+				Memcached::OPT_CONNECT_TIMEOUT => (int) ( $patience * 1000 ),
+				Memcached::OPT_POLL_TIMEOUT    => (int) ( $patience * 1000 ),
+				Memcached::OPT_SEND_TIMEOUT    => (int) ( $patience * 1000000 ),
+				Memcached::OPT_RECV_TIMEOUT    => (int) ( $patience * 1000000 ),
+				Memcached::OPT_TCP_NODELAY     => true,
+			)
+		);
+		if ( empty( $address['host'] ) ) {
+			$this->memcached->addServer( $address['path'], 0 );
+		} else {
+			$this->memcached->addServer( trim( $address['host'], '[]' ), isset( $address['port'] ) ? $address['port'] : 11211 );
+		}
+	}
+
+	/**
+	 * Throws where the last question failed.
+	 *
+	 * @param int ...$usual Results that are no failure, beside success.
+	 * @throws RuntimeException Where the server does not answer.
+	 */
+	private function check( ...$usual ) {
+		$code = $this->memcached->getResultCode();
+		if ( Memcached::RES_SUCCESS !== $code && ! in_array( $code, $usual, true ) ) {
+			throw new RuntimeException( $this->memcached->getResultMessage() );
+		}
+	}
+
+	/**
+	 * Time as memcached takes it.
+	 *
+	 * @param int $ttl Seconds.
+	 * @return int
+	 */
+	private static function until( $ttl ) {
+		return $ttl > self::MONTH ? time() + $ttl : $ttl;
+	}
+
+	/** Interface. {@inheritDoc} */
+	public function get( $keys ) {
+		if ( 1 === count( $keys ) ) {
+			$key   = reset( $keys );
+			$value = $this->memcached->get( $key );
+			$this->check( Memcached::RES_NOTFOUND );
+			return Memcached::RES_SUCCESS === $this->memcached->getResultCode() ? array( $key => $value ) : array();
+		}
+		$told = $this->memcached->getMulti( $keys );
+		$this->check( Memcached::RES_NOTFOUND );
+		return is_array( $told ) ? $told : array();
+	}
+
+	/** Interface. {@inheritDoc} */
+	public function set( $values, $ttl ) {
+		foreach ( $values as $key => $value ) {
+			$this->memcached->set( (string) $key, $value, self::until( $ttl ) );
+			$this->check( Memcached::RES_E2BIG, Memcached::RES_SERVER_ERROR );
+			if ( Memcached::RES_SUCCESS !== $this->memcached->getResultCode() ) {
+				// Too large, or no room: what is there would be old.
+				$this->delete( array( (string) $key ) );
+			}
+		}
+	}
+
+	/** Interface. {@inheritDoc} */
+	public function add( $values, $ttl ) {
+		$kept = array();
+		foreach ( $values as $key => $value ) {
+			$kept[ $key ] = $this->memcached->add( (string) $key, $value, self::until( $ttl ) );
+			$this->check( Memcached::RES_NOTSTORED, Memcached::RES_DATA_EXISTS, Memcached::RES_E2BIG, Memcached::RES_SERVER_ERROR );
+		}
+		return $kept;
+	}
+
+	/** Interface. {@inheritDoc} */
+	public function delete( $keys ) {
+		$were = array();
+		foreach ( $keys as $key ) {
+			$were[ $key ] = $this->memcached->delete( $key );
+			$this->check( Memcached::RES_NOTFOUND );
+		}
+		return $were;
+	}
+
+	/** Interface. {@inheritDoc} */
+	public function add_number( $key, $offset ) {
+		$there = $this->get( array( $key ) );
+		if ( ! isset( $there[ $key ] ) ) {
+			return false;
+		}
+		if ( ! is_int( $there[ $key ] ) ) {
+			$this->set( array( $key => max( 0, $offset ) ), Myriad_Object_Cache_Pool::MOST_TTL );
+			return max( 0, $offset );
+		}
+		$now = $offset < 0 ? $this->memcached->decrement( $key, -$offset ) : $this->memcached->increment( $key, $offset );
+		$this->check( Memcached::RES_NOTFOUND );
+		return $now;
+	}
+
+	/** Interface. {@inheritDoc} */
+	public function change( $key, $ttl, $change ) {
+		for ( $try = 0; $try < self::TRIES; $try++ ) {
+			$told = $this->memcached->get( $key, null, Memcached::GET_EXTENDED );
+			$this->check( Memcached::RES_NOTFOUND );
+			$is_there = is_array( $told ) && isset( $told['cas'] );
+			$after    = $change( $is_there ? $told['value'] : null );
+			if ( $after === ( $is_there ? $told['value'] : null ) ) {
+				return true;
+			}
+			if ( null === $after ) {
+				// A text that no reader takes for a value, gone a second later: deleting knows no condition.
+				$this->memcached->cas( $told['cas'], $key, '', 1 );
+			} elseif ( $is_there ) {
+				$this->memcached->cas( $told['cas'], $key, $after, self::until( $ttl ) );
+			} else {
+				$this->memcached->add( $key, $after, self::until( $ttl ) );
+			}
+			$this->check( Memcached::RES_DATA_EXISTS, Memcached::RES_NOTSTORED, Memcached::RES_NOTFOUND, Memcached::RES_E2BIG, Memcached::RES_SERVER_ERROR );
+			if ( Memcached::RES_SUCCESS === $this->memcached->getResultCode() ) {
+				return true;
+			}
+			usleep( mt_rand( 0, 500 * ( $try + 1 ) ) ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- WordPress is not there yet.
+		}
+		return false;
+	}
+}

@@ -1,0 +1,28 @@
+<?php
+/**
+ * Plugin Name: Myriad Object Cache
+ * Description: Keeps what WordPress has read from its database in Redis, Valkey, memcached or APCu.
+ * Version:     1.0.0
+ * License:     MIT OR Apache-2.0
+ *
+ * Written by `myriad wordpress --install-object-cache`, and removed by `--remove-object-cache`. Where its folder or the PHP extension
+ * is missing, or wp-config.php has `define( 'MYRIAD_OBJECT_CACHE', false );`, WordPress goes on with the cache of its own.
+ *
+ * @package Myriad_Object_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) || function_exists( 'wp_cache_init' ) ) {
+	return;
+}
+if ( ! is_readable( __DIR__ . '/myriad-object-cache/class-myriad-object-cache-connection.php' ) ) {
+	return;
+}
+require_once __DIR__ . '/myriad-object-cache/class-myriad-object-cache-connection.php';
+if ( ! Myriad_Object_Cache_Connection::is_possible() ) {
+	return;
+}
+require_once __DIR__ . '/myriad-object-cache/class-myriad-object-cache-values.php';
+require_once __DIR__ . '/myriad-object-cache/class-myriad-object-cache-pool.php';
+require_once __DIR__ . '/myriad-object-cache/class-wp-object-cache.php';
+// The functions stand in a file of their own, as PHP makes those of a file before it runs the first line.
+require_once __DIR__ . '/myriad-object-cache/functions.php';
