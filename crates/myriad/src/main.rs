@@ -34,6 +34,7 @@ mod state;
 mod stdio;
 mod supervisor;
 mod ticket_keys;
+mod tune;
 mod version;
 mod wordpress;
 mod worker;
@@ -53,6 +54,9 @@ fn main() -> ExitCode {
     }
     if let Some(command) = arguments.first().and_then(admin::Command::named) {
         return command.run(arguments.into_iter().skip(1));
+    }
+    if arguments.first().is_some_and(|first| first == "tune") {
+        return tune::run(arguments.into_iter().skip(1));
     }
     if let Some(command) = wordpress::Command::named(&arguments) {
         return command.run(arguments.into_iter().skip(2));

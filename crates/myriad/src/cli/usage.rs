@@ -18,6 +18,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
        myriad cache ls | show URL | stats        (each has its --help)
        myriad upstream ls | down | drain | up [GROUP [SERVER]]
+       myriad tune [--apply | --undo] [--site DIR]
 
 Options:
   -?,-h         : this help
@@ -73,7 +74,7 @@ myriad wordpress serves a WordPress site without a configuration file:
 ";
 
 /// Commands: first words of a command line that are no options.
-pub(super) const COMMANDS: [&str; 5] = ["cache", "certificates", "purge", "upstream", "wordpress"];
+pub(super) const COMMANDS: [&str; 6] = ["cache", "certificates", "purge", "tune", "upstream", "wordpress"];
 
 /// Long options.
 pub(super) const LONG: [&str; 4] = ["--explain", "--help", "--method", "--version"];

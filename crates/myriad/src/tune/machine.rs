@@ -1,0 +1,167 @@
+//! Facts of this machine, and of the files below a root.
+
+use std::path::{Path, PathBuf};
+
+use myriad_tune::{Facts, Worker, parse_amount};
+
+use super::options::{DatabaseSaid, Options};
+use super::programs::{apache, below, database, names, object_cache, php, text};
+use super::workers;
+use crate::wordpress;
+
+/// Most PHP files that are counted, and most folders that are looked into.
+const MOST_FILES: u32 = 1_000_000;
+const MOST_FOLDERS: u32 = 200_000;
+/// Values of the kernel that are not lowered.
+const KERNEL: [&str; 5] = [
+    "net.core.somaxconn",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.core.rmem_max",
+    "net.core.wmem_max",
+    "fs.file-max",
+];
+
+/// Facts, and the site whose files were counted.
+pub(super) struct Found {
+    pub(super) facts: Facts,
+    pub(super) site: Option<PathBuf>,
+}
+
+/// Looks at everything that the options do not say.
+pub(super) fn look(options: &Options) -> Result<Found, String> {
+    let root = options.root.as_path();
+    let is_here = root == Path::new("/");
+    let site = site(options)?;
+    let memory = options
+        .memory
+        .or_else(memory)
+        .ok_or("/proc/meminfo says nothing: name the memory with --memory 2g")?;
+    let facts = Facts {
+        memory,
+        cores: options.cores.unwrap_or_else(cores),
+        body: options.body.unwrap_or_else(body),
+        php: php(root),
+        worker: match options.worker {
+            Some(bytes) => Worker { bytes, measured: 1 },
+            // Workers of this machine say nothing of another's.
+            None => {
+                is_here.then(|| workers::measured(Path::new("/proc"))).flatten().unwrap_or(Worker::ASSUMED)
+            }
+        },
+        site_files: site.as_deref().map(count),
+        database: match options.database {
+            DatabaseSaid::Nothing => database(root),
+            DatabaseSaid::Missing => None,
+            DatabaseSaid::This(database) => Some(database),
+        },
+        object_cache: object_cache(root),
+        apache: apache(root),
+        kernel: if is_here { kernel() } else { Vec::new() },
+    };
+    Ok(Found { facts, site })
+}
+
+/// Folder of the site: the named one, which must be WordPress, else the first below `/var/www`.
+fn site(options: &Options) -> Result<Option<PathBuf>, String> {
+    let is_site = |folder: &Path| folder.join("wp-includes").is_dir();
+    if let Some(site) = &options.site {
+        if !is_site(site) {
+            return Err(format!(
+                "--site {}: no WordPress is there (it has no wp-includes); name the folder that holds wp-config.php and index.php",
+                site.display()
+            ));
+        }
+        return Ok(Some(site.clone()));
+    }
+    let top = below(&options.root, "/var/www");
+    let inner = names(&top).into_iter().flat_map(|name| {
+        let folder = top.join(name);
+        [
+            folder.clone(),
+            folder.join("html"),
+            folder.join("public"),
+            folder.join("public_html"),
+            folder.join("htdocs"),
+        ]
+    });
+    Ok(inner.into_iter().find(|folder| is_site(folder)))
+}
+
+/// PHP files of a site. Links are not followed, and uploads hold none.
+fn count(site: &Path) -> u32 {
+    let (mut folders, mut files, mut seen) = (vec![site.to_owned()], 0, 0);
+    while let Some(folder) = folders.pop().filter(|_| files < MOST_FILES && seen < MOST_FOLDERS) {
+        seen += 1;
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            let path = entry.path();
+            if kind.is_dir() && !path.ends_with("wp-content/uploads") {
+                folders.push(path);
+            } else if kind.is_file() && path.extension().is_some_and(|end| end == "php") {
+                files += 1;
+            }
+        }
+    }
+    files
+}
+
+/// Memory of the machine, or of the control group, if that has less.
+fn memory() -> Option<u64> {
+    let machine = text(Path::new("/proc/meminfo"))?;
+    let total = machine.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let total = parse_amount(total)?;
+    let groups = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let group = groups.iter().find_map(|path| text(Path::new(path))?.trim().parse::<u64>().ok());
+    Some(group.map_or(total, |group| group.min(total)))
+}
+
+fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
+}
+
+/// `client_max_body_size` of the preset.
+fn body() -> u64 {
+    let preset = String::from_utf8_lossy(wordpress::template());
+    let value = preset.lines().find_map(|line| line.trim().strip_prefix("client_max_body_size "));
+    value.and_then(|value| parse_amount(value.split(';').next()?)).unwrap_or(1 << 20)
+}
+
+fn kernel() -> Vec<(String, u64)> {
+    let value = |name: &&str| Some(((*name).to_owned(), kernel_value(name)?.parse().ok()?));
+    KERNEL.iter().filter_map(value).collect()
+}
+
+/// Value of a setting of the kernel that runs.
+pub(super) fn kernel_value(name: &str) -> Option<String> {
+    let value = text(&Path::new("/proc/sys").join(name.replace('.', "/")))?;
+    Some(value.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn body_is_that_of_the_preset() {
+        assert_eq!(body(), 64 << 20);
+    }
+
+    #[test]
+    fn php_files_are_counted_without_uploads_and_links() {
+        let site = std::env::temp_dir().join(format!("myriad-count-{}", std::process::id()));
+        for path in [
+            "index.php",
+            "wp-includes/a.php",
+            "wp-content/plugins/x/y.php",
+            "wp-content/uploads/z.php",
+            "readme.html",
+        ] {
+            let path = site.join(path);
+            std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            std::fs::write(path, "").expect("file");
+        }
+        std::os::unix::fs::symlink(&site, site.join("wp-content/loop")).expect("link");
+        assert_eq!(count(&site), 3);
+        std::fs::remove_dir_all(&site).expect("clean");
+    }
+}

@@ -1,0 +1,45 @@
+//! `myriad tune`: settings of the whole stack that fit this machine; shown beside what there is, written on request, taken back.
+//!
+//! ```text
+//! machine::facts -> myriad_tune::plan -> report (beside sources::present)
+//!                                     -> apply: record, files, checked by the programs themselves -> undo
+//! ```
+
+mod apply;
+mod checks;
+mod machine;
+mod options;
+mod programs;
+mod record;
+mod report;
+mod sources;
+mod workers;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use options::{Act, Options};
+
+use crate::admin::help;
+
+/// Runs `myriad tune` with the arguments after its name.
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    tried(arguments).unwrap_or_else(|error| {
+        eprintln!("myriad: tune: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+    let Some(options) = Options::parse(arguments)? else { return Ok(help(options::USAGE)) };
+    if options.act == Act::Undo {
+        return apply::undo(&options.root, options.force);
+    }
+    let found = machine::look(&options)?;
+    let plan = myriad_tune::plan(&found.facts);
+    report::print(&options.root, &found, &plan)?;
+    if options.act == Act::Apply {
+        return apply::apply(&options.root, &plan);
+    }
+    Ok(ExitCode::SUCCESS)
+}

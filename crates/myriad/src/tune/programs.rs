@@ -1,0 +1,178 @@
+//! Programs of the stack, as far as their files below a root tell: php-fpm, database, object cache, Apache.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use myriad_tune::{Apache, Database, Mpm, ObjectCache, Php};
+
+/// Most bytes of a file that is read, and most entries of a folder.
+const FILE_BYTES: u64 = 64 << 20;
+const ENTRIES: usize = 4096;
+
+/// Path of the machine, below the root.
+pub(super) fn below(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
+}
+
+/// Text of a plain file, up to a bound.
+pub(super) fn text(path: &Path) -> Option<String> {
+    let file = File::open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Names in a folder, in order.
+pub(super) fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES);
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+/// Whether a name has this ending.
+pub(super) fn ends(name: &str, ending: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == ending)
+}
+
+/// The newest PHP that has php-fpm's folder.
+pub(super) fn php(root: &Path) -> Option<Php> {
+    let top = below(root, "/etc/php");
+    let version = |name: &String| {
+        let (major, minor) = name.split_once('.')?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    };
+    let has_fpm = |version: &(u32, u32)| top.join(format!("{}.{}/fpm", version.0, version.1)).is_dir();
+    let version = names(&top).iter().filter_map(version).filter(has_fpm).max()?;
+    let fpm = top.join(format!("{}.{}/fpm", version.0, version.1));
+    let apcu = names(&fpm.join("conf.d")).iter().any(|name| name.ends_with("apcu.ini"));
+    Some(Php { version, pools: pools(&fpm.join("pool.d")), apcu })
+}
+
+/// Names of pools: sections of the files that are not Myriad's own.
+fn pools(folder: &Path) -> Vec<String> {
+    let mut pools: Vec<String> = Vec::new();
+    for name in names(folder).iter().filter(|name| ends(name, "conf") && *name != "zz-myriad.conf") {
+        for line in text(&folder.join(name)).unwrap_or_default().lines() {
+            let section = line.trim().strip_prefix('[').and_then(|rest| rest.split(']').next());
+            let section = section.filter(|section| !section.is_empty() && *section != "global");
+            if let Some(section) = section.filter(|section| !pools.iter().any(|known| known == section)) {
+                pools.push(section.to_owned());
+            }
+        }
+    }
+    pools
+}
+
+/// The database: that of the packages, else, on this machine itself, that which says its version.
+pub(super) fn database(root: &Path) -> Option<Database> {
+    let packages = text(&below(root, "/var/lib/dpkg/status")).unwrap_or_default();
+    let installed = installed(&packages).or_else(|| asked(root))?;
+    Some(Database { data: size_of(&below(root, "/var/lib/mysql")), ..installed })
+}
+
+/// Server that the list of packages has as installed.
+fn installed(packages: &str) -> Option<Database> {
+    packages.split("\n\n").find_map(|package| {
+        let field = |name: &str| package.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        let name = field("Package").filter(|name| {
+            let server =
+                ["mariadb-server", "mysql-server", "mysql-community-server", "percona-server-server"];
+            server.iter().any(|server| {
+                name.strip_prefix(server).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+            })
+        })?;
+        if !field("Status")?.ends_with(" installed") || name.contains("-core") {
+            return None;
+        }
+        Database::parse(&format!("{name} {}", field("Version")?))
+    })
+}
+
+fn asked(root: &Path) -> Option<Database> {
+    if root != Path::new("/") {
+        return None;
+    }
+    let program =
+        ["/usr/sbin/mariadbd", "/usr/sbin/mysqld"].into_iter().find(|path| Path::new(path).is_file())?;
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+    Database::parse(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// Bytes of the files in a folder and in those in it; `None` if it cannot be read.
+fn size_of(folder: &Path) -> Option<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder).ok()?.flatten().take(ENTRIES) {
+        let Ok(known) = entry.metadata() else { continue };
+        let inner = if known.is_dir() {
+            let inner = std::fs::read_dir(entry.path()).ok()?.flatten().take(ENTRIES * 16);
+            inner.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum()
+        } else {
+            0
+        };
+        bytes += if known.is_file() { known.len() } else { inner };
+    }
+    Some(bytes)
+}
+
+/// Redis or Valkey.
+pub(super) fn object_cache(root: &Path) -> Option<ObjectCache> {
+    [("redis-server", "/etc/redis/redis.conf"), ("valkey-server", "/etc/valkey/valkey.conf")]
+        .into_iter()
+        .find_map(|(service, configuration)| {
+            if !below(root, configuration).is_file() {
+                return None;
+            }
+            let units = ["/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
+            let unit =
+                units.iter().find_map(|folder| text(&below(root, &format!("{folder}/{service}.service"))));
+            let command = unit.and_then(|unit| {
+                let command = unit.lines().find_map(|line| line.strip_prefix("ExecStart="))?;
+                Some(command.trim().to_owned())
+            });
+            let usual = || format!("/usr/bin/{service} {configuration} --supervised systemd --daemonize no");
+            Some(ObjectCache {
+                service: service.to_owned(),
+                configuration: configuration.to_owned(),
+                command: command.unwrap_or_else(usual),
+            })
+        })
+}
+
+/// Apache, with the module that is enabled.
+pub(super) fn apache(root: &Path) -> Option<Apache> {
+    let enabled = names(&below(root, "/etc/apache2/mods-enabled"));
+    let has = |name: &str| enabled.iter().any(|known| known == name);
+    let mpm = [
+        ("mpm_prefork.load", Mpm::Prefork),
+        ("mpm_worker.load", Mpm::Worker),
+        ("mpm_event.load", Mpm::Event),
+    ];
+    let (_, mpm) = mpm.into_iter().find(|(name, _)| has(name))?;
+    // mod_php needs processes: with threads it does not start.
+    let php = mpm == Mpm::Prefork && enabled.iter().any(|name| name.starts_with("php") && ends(name, "load"));
+    Some(Apache { mpm, php })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_tell_the_database() {
+        let status = "Package: mariadb-server-core\nStatus: install ok installed\nVersion: 1:10.11.6-0\n\n\
+                      Package: mysql-server\nStatus: deinstall ok config-files\nVersion: 8.0.36\n\n\
+                      Package: mariadb-server\nStatus: install ok installed\nVersion: 1:10.11.6-0+deb12u1\n";
+        assert_eq!(installed(status).expect("database").name(), "MariaDB 10.11.6");
+        assert_eq!(
+            installed("Package: mysql-server\nStatus: deinstall ok config-files\nVersion: 8.0.36"),
+            None
+        );
+        assert_eq!(installed(""), None);
+    }
+}

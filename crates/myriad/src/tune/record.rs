@@ -1,0 +1,183 @@
+//! Record of what was there before `--apply`: each file as it was, each folder that was made.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::programs::below;
+
+/// Place of the record on the machine.
+pub(super) const PLACE: &str = "/var/lib/myriad/tune.json";
+/// Most bytes of a file that is replaced.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// What was there before the first `--apply`, and what has been written since.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub(super) files: Vec<Entry>,
+    /// Folders that were made, the outermost first.
+    pub(super) folders: Vec<String>,
+}
+
+/// One file.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) path: String,
+    /// `None` where there was no file.
+    pub(super) before: Option<Before>,
+    /// SHA-256 of what was written last.
+    pub(super) written: String,
+}
+
+/// File as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Before {
+    /// Bytes, in hexadecimal digits.
+    bytes: String,
+    mode: u32,
+    uid: u32,
+    gid: u32,
+    /// Time of its last change, nanoseconds since the Unix epoch.
+    modified: u64,
+}
+
+impl Record {
+    /// Reads the record below a root; an empty one where there is none.
+    pub(super) fn read(root: &Path) -> Result<Self, String> {
+        let path = below(root, PLACE);
+        match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| format!("{}: {error}; it is not what myriad tune wrote", path.display())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(format!("{}: {}", path.display(), crate::pidfile::reason(&error))),
+        }
+    }
+
+    /// Writes the record; it is on disk when this returns.
+    pub(super) fn write(&self, root: &Path) -> io::Result<()> {
+        let path = below(root, PLACE);
+        fs::create_dir_all(path.parent().unwrap_or(root))?;
+        let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
+        replace(&path, &text, &Attributes { mode: 0o600, owner: None, modified: None })
+    }
+
+    /// Removes the record: nothing is left of what was applied.
+    pub(super) fn forget(root: &Path) -> io::Result<()> {
+        match fs::remove_file(below(root, PLACE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    }
+
+    pub(super) fn entry(&mut self, path: &str) -> Option<&mut Entry> {
+        self.files.iter_mut().find(|entry| entry.path == path)
+    }
+}
+
+impl Before {
+    /// File as it is now; `None` where there is none. Only plain files are replaced.
+    pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
+        let known = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            known => known?,
+        };
+        if !known.is_file() || known.len() > FILE_BYTES {
+            return Err(io::Error::other("no plain file of a usual size stands there; move it away"));
+        }
+        let mut bytes = Vec::new();
+        File::open(path)?.take(FILE_BYTES).read_to_end(&mut bytes)?;
+        let modified = known.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(Some(Self {
+            bytes: hex(&bytes),
+            mode: known.mode() & 0o7777,
+            uid: known.uid(),
+            gid: known.gid(),
+            modified: u64::try_from(modified.as_nanos()).unwrap_or(u64::MAX),
+        }))
+    }
+
+    /// Puts the file back, with its rights, owner and time.
+    pub(super) fn restore(&self, path: &Path) -> io::Result<()> {
+        let bytes = unhex(&self.bytes).ok_or_else(|| io::Error::other("the record is damaged"))?;
+        let owner = rustix::process::geteuid().is_root().then_some((self.uid, self.gid));
+        let modified = Some(UNIX_EPOCH + Duration::from_nanos(self.modified));
+        replace(path, &bytes, &Attributes { mode: self.mode, owner, modified })
+    }
+}
+
+/// What a file is given beside its bytes.
+pub(super) struct Attributes {
+    pub(super) mode: u32,
+    pub(super) owner: Option<(u32, u32)>,
+    pub(super) modified: Option<SystemTime>,
+}
+
+/// Writes a file beside its place and moves it there: no program sees half of it.
+pub(super) fn replace(path: &Path, bytes: &[u8], attributes: &Attributes) -> io::Result<()> {
+    let new = beside(path);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(attributes.mode).open(&new)?;
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| attributes.owner.map_or(Ok(()), |(uid, gid)| fchown(&file, Some(uid), Some(gid))))
+        .and_then(|()| file.set_permissions(fs::Permissions::from_mode(attributes.mode)))
+        .and_then(|()| attributes.modified.map_or(Ok(()), |time| file.set_modified(time)))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+/// Name that no program reads, since it has none of their endings.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// SHA-256 in hexadecimal digits.
+pub(super) fn hash(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes().chunks(2);
+    digits
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok().filter(|_| pair.len() == 2))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_comes_back_as_it_was() {
+        let path = std::env::temp_dir().join(format!("myriad-before-{}", std::process::id()));
+        fs::write(&path, b"a\xff\n").expect("file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("mode");
+        let before = Before::of(&path).expect("read").expect("there");
+        fs::write(&path, "other").expect("file");
+        before.restore(&path).expect("restored");
+        assert_eq!(Before::of(&path).expect("read"), Some(before));
+        assert_eq!(fs::read(&path).expect("file"), b"a\xff\n");
+        fs::remove_file(&path).expect("clean");
+        assert_eq!(Before::of(&path).expect("none"), None);
+        assert!(Before::of(&std::env::temp_dir()).is_err());
+        assert_eq!((unhex("0"), unhex("zz"), unhex("00ff")), (None, None, Some(vec![0, 255])));
+    }
+}
