@@ -17,8 +17,7 @@ pub(crate) fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Step> {
     if exchange.request.received.sink.is_some() {
         return None;
     }
-    let now = myriad_net::clock::now_ms();
-    origin_challenge::judge(exchange, now).or_else(|| origin_query_limit::judge(exchange, sought, now))
+    origin_challenge::judge(exchange).or_else(|| origin_query_limit::judge(exchange, sought))
 }
 
 /// The bit of a failure's number, beside what [`NoAnswer::encode`] makes, that says: the application has a page of its own for it, 503 with

@@ -2,6 +2,9 @@
 
 use crate::known::Known;
 
+/// Fields that most heads of origins have room for.
+const MOST_OF_A_HEAD: usize = 16;
+
 /// The name and value of one field, as ranges of the buffer.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -49,6 +52,11 @@ impl Fields {
     /// How many fields there are, each repetition counted.
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Bytes of the buffer: at least those of all names and values.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Whether there is no field.
@@ -260,6 +268,13 @@ impl Fields {
             self.index();
         }
         self.bytes.truncate(bytes);
+    }
+
+    /// Makes room for the fields of a head: as many as most have.
+    pub(crate) fn expect_head(&mut self) {
+        if self.entries.capacity() == 0 {
+            self.entries.reserve_exact(MOST_OF_A_HEAD);
+        }
     }
 
     /// Appends to the buffer without making an entry.

@@ -1,13 +1,23 @@
 //! Field lines as text.
 
+/// Each line, with its end.
+pub fn each(mut lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let end = memchr::memchr(b'\n', lines).map_or(lines.len(), |at| at + 1);
+        let (line, rest) = lines.split_at(end);
+        lines = rest;
+        (!line.is_empty()).then_some(line)
+    })
+}
+
 /// Appends the lines of `lines` whose field none of `without` names.
 pub fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[u8])) {
     if without.is_empty() {
         out(lines);
         return;
     }
-    for line in lines.split_inclusive(|byte| *byte == b'\n') {
-        if !without.iter().any(|name| is_named(line, name)) {
+    for line in each(lines) {
+        if !without.iter().any(|name| is_of(line, name)) {
             out(line);
         }
     }
@@ -20,11 +30,12 @@ pub fn line_named<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 
 /// The values of all lines with that name.
 pub fn lines_named<'l, 'n>(lines: &'l [u8], name: &'n [u8]) -> impl Iterator<Item = &'l [u8]> + use<'l, 'n> {
-    let lines = lines.split_inclusive(|byte| *byte == b'\n').filter(move |line| is_named(line, name));
+    let lines = each(lines).filter(move |line| is_of(line, name));
     lines.map(move |line| line[name.len() + 1..].trim_ascii())
 }
 
-fn is_named(line: &[u8], name: &[u8]) -> bool {
+/// Whether a line is of the field `name`, in any case.
+pub fn is_of(line: &[u8], name: &[u8]) -> bool {
     line.get(name.len()) == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name)
 }
 

@@ -17,6 +17,7 @@ pub fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> Answer {
     if !head.reason.is_empty() && head.reason != myriad_http::head::reason_phrase(head.status).as_bytes() {
         answer.reason = std::str::from_utf8(&head.reason).ok().map(Into::into);
     }
+    answer.lines.reserve(head.fields.size());
     let nominated = Nominated::of(&head.fields);
     for (known, name, value) in head.fields.iter_known() {
         if nominated.has(name) {

@@ -12,7 +12,7 @@ use myriad_upstream::{Address, OriginError};
 
 use crate::early_hints;
 use crate::nominated::Nominated;
-use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::{Account, Exchange};
 use myriad_exchange::runtime::{OriginPlace, PlaceId};
 use myriad_exchange::worker::Generation;
 
@@ -22,8 +22,8 @@ pub struct Observer {
     place: PlaceId,
     origin: Arc<OriginPlace>,
     connection: u64,
-    /// What is told of the request, before and behind the peer.
-    account: (String, String),
+    /// What is told of the request.
+    account: Account,
     /// Where interim responses go, if they go anywhere.
     client: Option<Hearer>,
 }
@@ -63,7 +63,7 @@ impl Observer {
 
     fn write(&self, level: Level, peer: Option<&Address>, message: fmt::Arguments<'_>) {
         let log = &self.site.runtime.place(self.place).logs.errors;
-        let (who, host) = &self.account;
+        let (who, host) = (self.account.who(), self.account.host());
         let peer = peer.map_or_else(String::new, |peer| format!(", upstream: \"{peer}\""));
         log.write(level, Some(self.connection), format_args!("{message}{who}{peer}{host}"));
     }

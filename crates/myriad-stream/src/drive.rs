@@ -206,7 +206,7 @@ fn introduction(session: &Session) -> Bytes {
 
 /// Tells why a peer could not be connected to.
 pub(crate) fn tell(session: &Session, error: &OriginError) {
-    let peer = error.peer().map_or_else(|| session.last_peer(), ToString::to_string);
+    let peer = error.peer().map_or_else(|| session.last_peer(), |peer| peer.to_string().into());
     let log = &session.server().errors;
     let (received, sent) = (session.received.get(), session.sent.get());
     log.write(

@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use myriad_exchange::runtime::ServerId;
 use myriad_http::proxy_protocol::ProxyHeader;
@@ -93,7 +94,7 @@ impl Session {
     }
 
     /// The peer that was tried last, or the group that has none.
-    pub(crate) fn last_peer(&self) -> String {
+    pub(crate) fn last_peer(&self) -> Arc<str> {
         self.attempts.get().last().map(|attempt| attempt.address.clone()).unwrap_or_default()
     }
 

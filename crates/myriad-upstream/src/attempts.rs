@@ -10,7 +10,7 @@ use crate::clock;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attempt {
     /// The peer, or the group's name where no peer was live (`$upstream_addr`).
-    pub address: String,
+    pub address: Arc<str>,
     /// The group that the peer is one of.
     pub group: Arc<str>,
     /// The status of the response or of the failure, 0 while unknown (`$upstream_status`).
@@ -37,7 +37,14 @@ pub struct Attempt {
 
 /// The tries of one request in their order; clones share them, and they change while the body is read.
 #[derive(Clone, Debug, Default)]
-pub struct Attempts(Rc<RefCell<Vec<Attempt>>>, Rc<Cell<bool>>);
+pub struct Attempts(Rc<Tries>);
+
+#[derive(Debug, Default)]
+struct Tries {
+    made: RefCell<Vec<Attempt>>,
+    /// The next try is the first at another group.
+    moves: Cell<bool>,
+}
 
 impl Attempts {
     /// No tries yet.
@@ -47,36 +54,39 @@ impl Attempts {
 
     /// The tries so far. Do not hold it across an `await`: the exchange writes here.
     pub fn get(&self) -> Ref<'_, [Attempt]> {
-        Ref::map(self.0.borrow(), Vec::as_slice)
+        Ref::map(self.0.made.borrow(), Vec::as_slice)
     }
 
     /// Notes that a name could not be resolved, which is the try that there was.
     pub fn unresolved(&self, name: &str) {
         self.enter_group();
-        self.begin(name.to_owned(), name.into()).failed(502);
+        let name: Arc<str> = name.into();
+        self.begin(Arc::clone(&name), name).failed(502);
     }
 
     /// Notes the cookie that tells the visitor which peer the last try was answered by.
     pub fn set_cookie(&self, value: Vec<u8>) {
-        if let Some(last) = self.0.borrow_mut().last_mut() {
+        if let Some(last) = self.0.made.borrow_mut().last_mut() {
             last.set_cookie = Some(value);
         }
     }
 
     /// Whether a request was sent, of those that are begun from now on.
     pub fn sent(&self) -> Sent {
-        Sent { attempts: self.clone(), from: self.0.borrow().len() }
+        Sent { attempts: self.clone(), from: self.0.made.borrow().len() }
     }
 
     /// The next try is the first at another group.
     pub(crate) fn enter_group(&self) {
-        self.1.set(!self.0.borrow().is_empty());
+        self.0.moves.set(!self.0.made.borrow().is_empty());
     }
 
     /// Begins a try of a peer, or of a group that has none, in the group of that name.
-    pub(crate) fn begin(&self, address: String, group: Arc<str>) -> AttemptLog {
-        let mut all = self.0.borrow_mut();
-        let elsewhere = self.1.take();
+    pub(crate) fn begin(&self, address: Arc<str>, group: Arc<str>) -> AttemptLog {
+        let mut all = self.0.made.borrow_mut();
+        let elsewhere = self.0.moves.take();
+        // Mostly there is but one.
+        all.reserve_exact(1);
         all.push(Attempt { address, group, elsewhere, ..Attempt::default() });
         AttemptLog { all: self.clone(), index: all.len() - 1, started: clock::now() }
     }
@@ -108,7 +118,7 @@ pub(crate) struct AttemptLog {
 
 impl AttemptLog {
     fn update(&self, change: impl FnOnce(&mut Attempt, u64)) {
-        if let Some(attempt) = self.all.0.borrow_mut().get_mut(self.index) {
+        if let Some(attempt) = self.all.0.made.borrow_mut().get_mut(self.index) {
             change(attempt, clock::now() - self.started);
         }
     }
@@ -160,8 +170,8 @@ impl AttemptLog {
 
     /// Takes the try off the list, as if it had not been made.
     pub(crate) fn discard(&mut self) {
-        let discarded = self.all.0.borrow_mut().pop();
-        self.all.1.set(discarded.is_some_and(|attempt| attempt.elsewhere));
+        let discarded = self.all.0.made.borrow_mut().pop();
+        self.all.0.moves.set(discarded.is_some_and(|attempt| attempt.elsewhere));
         self.index = usize::MAX;
     }
 }

@@ -68,8 +68,9 @@ impl Probed {
         if let (Address::Tcp(address), Some(port)) = (&mut config.address, port) {
             address.set_port(port);
         }
+        let shown = vec![config.address.to_string().into()];
         let (configs, states) = (vec![config], vec![Arc::clone(&peers.states[index])]);
-        Self(Chosen::of(Arc::new(Peers { configs, states, ..Peers::default() })))
+        Self(Chosen::of(Arc::new(Peers { configs, shown, states, ..Peers::default() })))
     }
 
     /// Where it is asked.

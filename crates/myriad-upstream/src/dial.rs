@@ -175,7 +175,7 @@ impl Group {
                 failed(&error);
             }
             let address = &pick.chosen.config().address;
-            let log = dial.attempts.begin(address.to_string(), self.label());
+            let log = dial.attempts.begin(pick.chosen.shown(), self.label());
             let begun = clock::now();
             let place = connections.take(|| false, dial.connect_ms).await;
             let opened = match place {
@@ -213,7 +213,7 @@ impl Group {
     /// No other peer can be tried, which is a try of its own.
     fn none_to_dial(&self, dial: &Dial) -> OriginError {
         let error = OriginError::new(ErrorKind::NoLivePeer, Phase::Connecting, "no live upstreams");
-        dial.attempts.begin(self.name().to_owned(), self.label()).failed(error.status());
+        dial.attempts.begin(self.label(), self.label()).failed(error.status());
         error
     }
 }

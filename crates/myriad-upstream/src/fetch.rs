@@ -99,7 +99,7 @@ impl Group {
     /// No peer in time: 502, as NGINX Plus documents of `queue`.
     fn unserved(&self, kind: ErrorKind, request: &OriginRequest, why: &str) -> OriginError {
         let error = OriginError::new(kind, Phase::Connecting, why);
-        request.attempts.begin(self.name().to_owned(), self.label()).failed(error.status());
+        request.attempts.begin(self.label(), self.label()).failed(error.status());
         error
     }
 
@@ -159,7 +159,7 @@ impl Group {
             && request.method.is_idempotent()
             && let Some(pooled) = take_idle(&home, pool, &active, request.identity())
         {
-            let log = request.attempts.begin(address.to_string(), self.label());
+            let log = request.attempts.begin(chosen.shown(), self.label());
             log.connected(true);
             let link = link(peer, pooled, log, active.clone(), home.clone(), request);
             match exchange(link, request).await {
@@ -168,7 +168,7 @@ impl Group {
                 Ok(response) => return Ok(response),
             }
         }
-        let log = request.attempts.begin(address.to_string(), self.label());
+        let log = request.attempts.begin(chosen.shown(), self.label());
         let connection = match reach(address, pool, request).await {
             Ok(connection) => connection,
             Err(error) => {

@@ -64,6 +64,11 @@ impl Chosen {
         &self.peers.configs[self.index]
     }
 
+    /// Its address as it is shown (`$upstream_addr`).
+    pub(crate) fn shown(&self) -> Arc<str> {
+        Arc::clone(&self.peers.shown[self.index])
+    }
+
     /// What requests call it by; none without `sticky`.
     pub(crate) fn sid(&self) -> Option<&Arc<str>> {
         self.peers.sids.get(self.index)

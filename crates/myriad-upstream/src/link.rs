@@ -2,7 +2,7 @@
 
 use std::io;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::BytesMut;
 use myriad_http::ResponseHead;
@@ -107,10 +107,7 @@ impl Link {
         if let Err(error) = self.send(cx) {
             return Poll::Ready(Err(error));
         }
-        if self.input.capacity() - self.input.len() < LEAST_ROOM {
-            self.input.reserve(READ_SIZE);
-        }
-        match self.pooled.connection.stream.poll_fill(cx, &mut self.input) {
+        match self.poll_read(cx) {
             Poll::Ready(Ok(read)) => {
                 self.stall.moved();
                 self.received += read as u64;
@@ -124,6 +121,17 @@ impl Link {
             }
             Poll::Pending => self.stall.poll_expired(cx).map(|()| Err(OriginError::timeout(phase))),
         }
+    }
+
+    /// Reads what is there. Room is made when something is: a request that waits for its origin holds no buffer, so that those which
+    /// are answered find theirs in the processor's cache.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let stream = &mut self.pooled.connection.stream;
+        if self.input.capacity() - self.input.len() < LEAST_ROOM {
+            ready!(stream.poll_readable(cx))?;
+            self.input.reserve(READ_SIZE);
+        }
+        stream.poll_fill(cx, &mut self.input)
     }
 
     fn send(&mut self, cx: &mut Context<'_>) -> Result<(), OriginError> {

@@ -10,6 +10,8 @@ use crate::ring::Ring;
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     pub(crate) configs: Vec<PeerConfig>,
+    /// How the address of each is shown (`$upstream_addr`); made once, since every request notes it.
+    pub(crate) shown: Vec<Arc<str>>,
     /// How each is doing.
     pub(crate) states: Vec<Arc<PeerState>>,
     /// What requests call each by; empty without `sticky`.

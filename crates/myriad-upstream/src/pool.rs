@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
+
 use crate::clock;
 use crate::config::KeepAlive;
 use crate::connections::{Connections, PoolKey};
@@ -36,7 +38,7 @@ struct Idle<C> {
 #[derive(Debug)]
 struct Shelf<C> {
     /// The longest idle first.
-    idle: HashMap<PoolKey, Vec<Idle<C>>>,
+    idle: HashMap<PoolKey, Vec<Idle<C>>, RandomState>,
     /// A task is waiting to close what expires.
     swept: bool,
 }
@@ -53,7 +55,7 @@ impl<C> Clone for IdlePool<C> {
 
 impl<C: Quiet + 'static> IdlePool<C> {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Mutex::new(Shelf { idle: HashMap::new(), swept: false })))
+        Self(Arc::new(Mutex::new(Shelf { idle: HashMap::default(), swept: false })))
     }
 
     /// A connection that is still open and silent.

@@ -176,8 +176,9 @@ impl Roster {
         }
         let ring = (self.balance == Balance::Hash { consistent: true }).then(|| Ring::new(&configs));
         let sids = if self.sticky { configs.iter().map(sid).collect() } else { Vec::new() };
+        let addresses = configs.iter().map(|peer| peer.address.to_string().into()).collect();
         let start_slowly = configs.iter().any(|peer| peer.slow_start_ms > 0);
-        let peers = Arc::new(Peers { configs, states, sids, start_slowly, ring });
+        let peers = Arc::new(Peers { configs, shown: addresses, states, sids, start_slowly, ring });
         let mut now = self.lock();
         if let Some(line) = &self.line {
             let new = peers.states.iter().filter(|state| now.peers.place(state.id).is_none());

@@ -40,6 +40,15 @@ impl Stream {
         }
     }
 
+    /// Ready when a read is worth while. By TLS always: what it has decrypted is not seen from here.
+    pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Tcp(stream) => stream.poll_read_ready(cx),
+            Self::Unix(socket) => socket.poll_readable(cx),
+            Self::Tls(_) => Poll::Ready(Ok(())),
+        }
+    }
+
     /// Takes the connection off this worker's runtime.
     pub(crate) fn park(self) -> io::Result<ParkedStream> {
         match self {

@@ -40,6 +40,11 @@ impl UnixSocket {
         Ok(Self { stream: UnixStream::from_std(stream)?, has_room: true })
     }
 
+    /// Ready when a read is worth while.
+    pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.poll_read_ready(cx)
+    }
+
     /// Takes the connection off the runtime.
     pub(crate) fn idle(self) -> io::Result<IdleStream> {
         self.stream.into_std()

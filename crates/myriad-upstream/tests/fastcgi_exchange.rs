@@ -55,7 +55,7 @@ fn php_answer_arrives_with_its_figures() {
         assert_eq!(response.peer, origin.address);
         assert_eq!(read(response).await.unwrap(), b"<p>hello</p>");
         let attempt = attempts.get()[0].clone();
-        assert_eq!((attempt.address, attempt.status), (origin.address.to_string(), 201));
+        assert_eq!((&*attempt.address, attempt.status), (&*origin.address.to_string(), 201));
         assert_eq!((attempt.response_length, attempt.reused), (12, false));
         assert!(attempt.bytes_sent > 80 && attempt.bytes_received > 70);
         assert!(attempt.connect_ms <= attempt.header_ms && attempt.header_ms <= attempt.response_ms);

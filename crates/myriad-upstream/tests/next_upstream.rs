@@ -46,7 +46,7 @@ fn a_dead_peer_is_made_good_by_the_next() {
     assert_eq!(run(ask(&group, request)).unwrap().1, b"good4");
     let told = "retried: connect() failed (111: Connection refused) while connecting to upstream";
     assert_eq!(notes.take(), [told]);
-    let addresses: Vec<_> = attempts.get().iter().map(|a| (a.address.clone(), a.status)).collect();
+    let addresses: Vec<_> = attempts.get().iter().map(|a| (a.address.to_string(), a.status)).collect();
     assert_eq!(addresses, [(dead.address.to_string(), 502), (good.address.to_string(), 200)]);
     assert_eq!((group.peers()[0].failures, group.peers()[0].available), (1, false));
 }
@@ -180,7 +180,7 @@ fn when_no_peer_is_live_the_request_after_tries_again() {
     let error = run(ask(&group, request)).unwrap_err();
     assert_eq!(error.to_string(), "no live upstreams while connecting to upstream");
     assert_eq!((error.status(), error.kind(), error.peer()), (502, &ErrorKind::NoLivePeer, None));
-    assert_eq!((attempts.get()[0].address.as_str(), attempts.get()[0].status), ("php", 502));
+    assert_eq!((&*attempts.get()[0].address, attempts.get()[0].status), ("php", 502));
     assert_eq!(run(ask(&group, fastcgi(Method::Get, false))).unwrap_err().kind(), &ErrorKind::Connect);
 }
 
@@ -198,7 +198,7 @@ fn a_failure_behind_which_nobody_is_live_is_followed_by_a_try_of_the_group() {
     let request = fastcgi(Method::Get, false);
     let attempts = request.attempts.clone();
     assert_eq!(run(ask(&group, request)).unwrap_err().kind(), &ErrorKind::NoLivePeer);
-    let tried: Vec<_> = attempts.get().iter().map(|attempt| attempt.address.clone()).collect();
+    let tried: Vec<_> = attempts.get().iter().map(|attempt| attempt.address.to_string()).collect();
     assert_eq!(tried, [dead[0].address.to_string(), "php".to_owned()]);
 }
 

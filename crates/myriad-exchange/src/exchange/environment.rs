@@ -3,11 +3,9 @@
 use std::fmt;
 
 use myriad_functions::{Surroundings, Wrong};
-use myriad_http::Known;
 use myriad_log::{Level, local_time};
 use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame, Trace};
 
-use super::digits::address;
 use super::{Request, paths};
 
 impl Environment for Request {
@@ -119,7 +117,8 @@ impl Request {
         if !debugged && !log.enabled(level) {
             return;
         }
-        let (who, host) = self.account();
+        let account = self.account();
+        let (who, host) = (account.who(), account.host());
         let upstream = super::shown_upstream::shown_upstream(self);
         let message = format_args!("{message}{who}{upstream}{host}");
         if debugged {
@@ -128,62 +127,11 @@ impl Request {
             log.write(level, Some(self.received.connection.id), message);
         }
     }
-}
-
-impl Request {
-    /// What nginx tells of a request behind a message: before and behind what it says of an origin.
-    pub fn account(&self) -> (String, String) {
-        let line = shortened(self.received.head.request_line());
-        let mut who = Vec::with_capacity(64 + line.len());
-        who.extend_from_slice(b", client: ");
-        address(&mut who, self.client());
-        for part in [b", server: ", &self.server().name[..], b", request: \"", line, b"\""] {
-            who.extend_from_slice(part);
-        }
-        if self.is_subrequest() {
-            for part in [b", subrequest: \"", shortened(&self.route.uri), b"\""] {
-                who.extend_from_slice(part);
-            }
-        }
-        let mut host = Vec::new();
-        for (before, field) in [(&b", host: \""[..], Known::Host), (b", referrer: \"", Known::Referer)] {
-            if let Some(value) = self.received.head.known(field) {
-                for part in [before, shortened(value), b"\""] {
-                    host.extend_from_slice(part);
-                }
-            }
-        }
-        (readable(who), readable(host))
-    }
 
     /// Writes at level debug; what `message` costs is paid only where somebody reads it.
     pub fn debug(&self, message: impl FnOnce(&Self, &dyn Fn(fmt::Arguments<'_>))) {
         if self.place().logs.errors.enabled(Level::Debug) || !self.runtime().debugged.is_empty() {
             message(self, &|text| self.log(Level::Debug, text));
         }
-    }
-}
-
-/// The most of a request line that a message shows: nginx's messages end at 2 KB (`NGX_MAX_ERROR_STR`).
-const SHOWN_LINE: usize = 2048;
-
-/// Bytes as text; what is no UTF-8 is shown by a mark.
-fn readable(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
-fn shortened(line: &[u8]) -> &[u8] {
-    &line[..line.len().min(SHOWN_LINE)]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_request_line_is_shown_as_far_as_nginx_shows_it() {
-        assert_eq!(shortened(b"GET / HTTP/1.1"), b"GET / HTTP/1.1");
-        assert_eq!(shortened(&[b'a'; 2048]).len(), 2048);
-        assert_eq!(shortened(&[b'a'; 9000]).len(), 2048);
     }
 }

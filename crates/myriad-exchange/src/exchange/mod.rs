@@ -1,5 +1,6 @@
 //! One request on its way: what scripts may read of it, and what they make.
 
+mod account;
 mod answer;
 mod cache_facts;
 mod child;
@@ -29,6 +30,7 @@ pub mod variables;
 mod visit;
 mod watch;
 
+pub use account::Account;
 pub use answer::{Answer, MadeFrom};
 pub use cache_facts::{OtherCodings, Shown};
 pub use filter::{Filter, Filters};

@@ -181,7 +181,9 @@ impl Exchange {
         let mut scratch = scratch::take();
         std::mem::swap(&mut *scratch.head, head);
         let frame = scratch.frame.take().unwrap_or_default();
-        Box::new(Self { frame, request: Request::new(site, connection, body, scratch) })
+        // Room first: a kilobyte is then made where it stays.
+        let room = Box::new_uninit();
+        Box::write(room, Self { frame, request: Request::new(site, connection, body, scratch) })
     }
 
     /// A copy for work that outlives the exchange: the fetch of a page that others wait for too.

@@ -50,7 +50,10 @@ pub trait Pending<T = Step> {
 
 impl<T, F: AsyncFnOnce(&mut Exchange) -> T + 'static> Pending<T> for F {
     fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_, T> {
-        Box::pin((*self)(exchange))
+        // Room first: the future, some kilobytes, is then made where it stays.
+        let room = Box::new_uninit();
+        let future = Box::write(room, (*self)(exchange));
+        Box::into_pin(future)
     }
 }
 

@@ -35,6 +35,13 @@ pub struct OfferRules {
     pub level: u8,
 }
 
+impl Offer {
+    /// Whether nothing is compressed, whatever the client takes.
+    pub fn is_empty(&self) -> bool {
+        self.gzip.is_none() && self.brotli.is_none() && self.zstd.is_none()
+    }
+}
+
 impl OfferRules {
     /// Whether an answer of that type and length is offered in the coding.
     pub fn fit(&self, media_type: &[u8], length: Option<u64>) -> bool {

@@ -38,6 +38,7 @@ pub(super) fn read_block(
     out: &mut Fields,
 ) -> Result<Parsed, ParseError> {
     let before = out.mark();
+    out.expect_head();
     let result = read_block_lines(buf, limits, rules, out);
     match result {
         Ok(Parsed::Complete(next)) => out.extend_bytes(&buf[..next]),

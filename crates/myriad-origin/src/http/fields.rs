@@ -1,5 +1,6 @@
 //! An HTTP origin's redirects and cookies made this server's own (`proxy_redirect`, `proxy_cookie_*`).
 
+use myriad_http::lines::{each, is_of};
 use myriad_log::Level;
 use myriad_script::{EvalError, Frame};
 
@@ -15,9 +16,12 @@ pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut An
     if http.redirects.is_empty() && http.cookies.is_none() {
         return;
     }
+    if !each(&answer.lines).any(may_change) {
+        return;
+    }
     let lines = std::mem::take(&mut answer.lines);
     let mut rewritten = Vec::with_capacity(lines.len());
-    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+    for line in each(&lines) {
         match rewritten_line(exchange, http, line) {
             Ok(Some((name, value))) => {
                 for part in [name, b": ", &value[..], b"\r\n"] {
@@ -32,6 +36,11 @@ pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut An
         }
     }
     answer.lines = rewritten;
+}
+
+/// Whether a line is one of those that rules are for.
+fn may_change(line: &[u8]) -> bool {
+    [&b"location"[..], b"refresh", b"set-cookie"].iter().any(|name| is_of(line, name))
 }
 
 type Line<'a> = Option<(&'a [u8], Vec<u8>)>;

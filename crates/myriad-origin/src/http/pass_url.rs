@@ -1,5 +1,6 @@
 //! The URL of `proxy_pass`, taken apart.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// An `http://` or `https://` URL: who is asked, and what takes the place of the location's prefix.
@@ -124,11 +125,11 @@ impl PassUrl {
     }
 
     /// `$proxy_host`: what `Host` says unless the configuration says otherwise.
-    pub(super) fn proxy_host(&self) -> String {
+    pub(super) fn proxy_host(&self) -> Cow<'_, str> {
         match &self.port {
-            _ if self.unix => "localhost".to_owned(),
-            Some(port) if port != self.usual_port() => format!("{}:{port}", self.host),
-            _ => self.host.clone(),
+            _ if self.unix => Cow::Borrowed("localhost"),
+            Some(port) if port != self.usual_port() => Cow::Owned(format!("{}:{port}", self.host)),
+            _ => Cow::Borrowed(&self.host),
         }
     }
 

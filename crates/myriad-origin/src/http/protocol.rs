@@ -25,8 +25,9 @@ impl OriginProtocol for HttpPlace {
         payload: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError> {
         let (protocol, method, body) = request::make(exchange, rules, self, purpose, payload)?;
-        let secured =
-            uri::url(&exchange.request, self).filter(|url| url.is_secure()).map(PassUrl::proxy_host);
+        let secured = uri::url(&exchange.request, self)
+            .filter(|url| url.is_secure())
+            .map(|url| url.proxy_host().into_owned());
         let tls = match (&self.tls, secured) {
             (Some(place), Some(host)) => Some(tls::of_request(exchange, place, host)?),
             _ => None,

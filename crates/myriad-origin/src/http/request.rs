@@ -3,6 +3,7 @@
 //! Whatever the configuration says, the head that leaves here is read one way only: this server says how the body is
 //! framed, and nothing that a variable holds can end a line.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use bytes::Bytes;
@@ -93,7 +94,7 @@ fn write_host(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> 
         write_value(template, request, frame, head)?;
     }
     if head.len() == value_at && (http.fields.host.is_none() || http.http_1_1) {
-        let host = url(request, http).map_or_else(String::new, PassUrl::proxy_host);
+        let host = url(request, http).map_or(Cow::Borrowed(""), PassUrl::proxy_host);
         head.extend_from_slice(host.as_bytes());
     }
     if head.len() == value_at {

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use myriad_calendar::parse_http_date;
 use myriad_conf::registry::folder_permissions;
-use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::{Account, Exchange};
 use myriad_exchange::runtime::PlaceId;
 use myriad_exchange::worker::Generation;
 use myriad_files::Draft;
@@ -67,13 +67,13 @@ struct Report {
     site: Rc<Generation>,
     place: PlaceId,
     connection: u64,
-    account: (String, String),
+    account: Account,
 }
 
 impl Report {
     fn trouble(&self, path: &Path, error: &io::Error) {
         let log = &self.site.runtime.place(self.place).logs.errors;
-        let (who, host) = &self.account;
+        let (who, host) = (self.account.who(), self.account.host());
         let path = path.display();
         log.write(
             Level::Crit,

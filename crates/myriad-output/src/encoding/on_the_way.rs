@@ -15,7 +15,8 @@ use myriad_exchange::exchange::{Answer, Request, Tally, pulled};
 
 /// Wraps a streamed body in an encoder, where the place offers it and the client takes it.
 pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
-    if !answer.compressible || !matches!(answer.status, 200 | 403 | 404) {
+    let nothing_offered = request.place().offer.is_empty();
+    if nothing_offered || !answer.compressible || !matches!(answer.status, 200 | 403 | 404) {
         return;
     }
     let length = match &answer.body {

@@ -28,13 +28,14 @@ impl Challenge {
 }
 
 /// Judges a request that no stored page answers. A step is what a visitor gets who has to prove first that a browser works for him.
-pub fn judge(exchange: &mut Exchange, now: u64) -> Option<Step> {
+pub fn judge(exchange: &mut Exchange) -> Option<Step> {
     let Exchange { request, frame } = exchange;
     let challenge: &Challenge = request.place().features.get()?;
     // The parts of a page were asked for by the site itself.
     if request.is_subrequest() {
         return None;
     }
+    let now = myriad_net::clock::now_ms();
     let mut text = Vec::new();
     // Where it cannot be said whom it means, everybody is: an error must open no door.
     let is_meant = challenge.when.eval(request, frame, &mut text).is_err() || !matches!(&*text, b"" | b"0");

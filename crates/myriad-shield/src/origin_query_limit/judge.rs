@@ -45,7 +45,7 @@ pub enum Sought {
 }
 
 /// Judges a request that no stored page answers. A step is the answer of one that must not go to the origin.
-pub fn judge(exchange: &mut Exchange, sought: Sought, now: u64) -> Option<Step> {
+pub fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Step> {
     let Exchange { request, frame } = exchange;
     let QueryLimit { rules, passes, unless, told } = request.place().features.get()?;
     let sent = request.sent_uri()?;
@@ -67,6 +67,7 @@ pub fn judge(exchange: &mut Exchange, sought: Sought, now: u64) -> Option<Step> 
             }
         }
     }
+    let now = myriad_net::clock::now_ms();
     let key = if sought == Sought::Page { &*request.cache.key } else { sent };
     // Who holds a pass counts alone: it does not open the origin to whatever else he asks for.
     let pass = passes.as_ref().and_then(|passes| origin_challenge::holder(request, passes, now));

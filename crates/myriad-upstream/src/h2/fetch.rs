@@ -35,7 +35,7 @@ pub(crate) async fn fetch(
     let active = Rc::new(active);
     let mut is_first = true;
     loop {
-        let log = request.attempts.begin(address.to_string(), group.label());
+        let log = request.attempts.begin(chosen.shown(), group.label());
         let opened = match open(group, address, (active.0.id, request.identity()), pool, request).await {
             Ok(opened) => opened,
             Err(error) => {

@@ -1,0 +1,79 @@
+//! What nginx tells of a request behind a message of the error log.
+
+use std::borrow::Cow;
+
+use myriad_http::Known;
+
+use super::Request;
+use super::digits::address;
+
+/// The most of a request line that a message shows: nginx's messages end at 2 KB (`NGX_MAX_ERROR_STR`).
+const SHOWN_LINE: usize = 2048;
+
+/// What a message tells of a request, for whoever writes it after the request has gone on. It is made for every request to an origin and
+/// read for hardly any: so the bytes lie in one piece, and become text when they are read.
+pub struct Account {
+    /// What stands before an origin, and what stands behind it.
+    text: Vec<u8>,
+    /// Where the second begins.
+    host_at: usize,
+}
+
+impl Account {
+    /// The client, the server and the request line: what stands before an origin.
+    pub fn who(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.text[..self.host_at])
+    }
+
+    /// The host and the page that led to the request: what stands behind an origin.
+    pub fn host(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.text[self.host_at..])
+    }
+}
+
+impl Request {
+    /// What nginx tells of this request behind a message.
+    pub fn account(&self) -> Account {
+        let line = shortened(self.received.head.request_line());
+        let server = &self.server().name[..];
+        let fields = [(&b", host: \""[..], Known::Host), (b", referrer: \"", Known::Referer)];
+        let fields = fields.map(|(before, field)| (before, self.received.head.known(field).map(shortened)));
+        let shown: usize = fields.iter().filter_map(|(_, value)| value.map(<[u8]>::len)).sum();
+        let mut text = Vec::with_capacity(128 + line.len() + server.len() + shown);
+        text.extend_from_slice(b", client: ");
+        address(&mut text, self.client());
+        for part in [b", server: ", server, b", request: \"", line, b"\""] {
+            text.extend_from_slice(part);
+        }
+        if self.is_subrequest() {
+            for part in [b", subrequest: \"", shortened(&self.route.uri), b"\""] {
+                text.extend_from_slice(part);
+            }
+        }
+        let host_at = text.len();
+        for (before, value) in fields {
+            if let Some(value) = value {
+                for part in [before, value, b"\""] {
+                    text.extend_from_slice(part);
+                }
+            }
+        }
+        Account { text, host_at }
+    }
+}
+
+fn shortened(line: &[u8]) -> &[u8] {
+    &line[..line.len().min(SHOWN_LINE)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_request_line_is_shown_as_far_as_nginx_shows_it() {
+        assert_eq!(shortened(b"GET / HTTP/1.1"), b"GET / HTTP/1.1");
+        assert_eq!(shortened(&[b'a'; 2048]).len(), 2048);
+        assert_eq!(shortened(&[b'a'; 9000]).len(), 2048);
+    }
+}
