@@ -3,7 +3,7 @@
 
 use gullible::Gullible;
 use libfuzzer_sys::fuzz_target;
-use myriad_x509::{Certificate, OcspError, OcspId, check_form};
+use myriad_x509::{Certificate, OcspError, OcspId, OcspStatus, check_form};
 
 mod gullible;
 
@@ -18,6 +18,11 @@ fuzz_target!(|answer: &[u8]| {
     let (leaf, root) = (der(LEAF), der(ROOT));
     let (leaf, root) = (Certificate::parse(&leaf).unwrap(), Certificate::parse(&root).unwrap());
     let id = OcspId::of(&leaf, &root);
+    assert!(id.status(answer, &root, 1_800_000_000, &[]).is_err());
+    if let Ok((status, _)) = id.status(answer, &root, 1_800_000_000, &[&Gullible]) {
+        let shown = id.check(answer, &root, true, 1_800_000_000, &[&Gullible]);
+        assert_eq!(shown.is_ok(), status == OcspStatus::Good);
+    }
     for authorized in [false, true] {
         let verdict = id.check(answer, &root, authorized, 1_800_000_000, &[]);
         assert!(!matches!(verdict, Ok(_) | Err(OcspError::Revoked | OcspError::Unknown)));

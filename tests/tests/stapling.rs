@@ -4,10 +4,10 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use myriad_tests::{Place, Server, wait_for, wait_patiently_for};
+use myriad_tests::{OcspResponder, Place, Server, wait_for, wait_patiently_for};
 
 /// An authority in a place, with a certificate `leaf` that names its responder, and `responder` that may speak for it.
 const AUTHORITY: &str = r#"
@@ -40,43 +40,6 @@ fn place() -> Place {
     place
 }
 
-/// `openssl ocsp`, until it is dropped.
-struct Responder(Child);
-
-impl Responder {
-    /// Answers by what a file says of certificates, as `signer`.
-    fn start(place: &Place, index: &str, signer: &str) -> Self {
-        let port = place.fill("@OCSP@");
-        let child = Command::new("openssl")
-            .args(["ocsp", "-index", index, "-CA", "root.crt", "-port", &port, "-nmin", "30", "-ignore_err"])
-            .args(["-rsigner", &format!("{signer}.crt"), "-rkey", &format!("{signer}.key")])
-            .current_dir(place.folder())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("openssl runs");
-        // Not by connecting: who says nothing has it wait for ever.
-        let listens = format!(":{:04X} ", port.parse::<u16>().expect("a port"));
-        wait_for("the responder", || {
-            let sockets = ["/proc/net/tcp", "/proc/net/tcp6"]
-                .map(|table| std::fs::read_to_string(table).unwrap_or_default());
-            sockets
-                .iter()
-                .flat_map(|table| table.lines())
-                .any(|line| line.contains(&listens) && line.contains(" 0A "))
-        });
-        Self(child)
-    }
-}
-
-impl Drop for Responder {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 fn config(lines: &str) -> String {
     format!(
         "server {{ listen 127.0.0.1:@PORT@ ssl; ssl_certificate chain.crt; ssl_certificate_key leaf.key; \
@@ -103,7 +66,7 @@ const NOTHING: &str = "OCSP response: no response sent";
 #[test]
 fn answers_are_fetched_proved_and_shown_and_hold_over_a_reload() {
     let place = place();
-    let responder = Responder::start(&place, "good", "responder");
+    let responder = OcspResponder::start(&place, "@OCSP@", "good", "responder");
     let server = Server::start(place, &config("ssl_stapling_verify on;"));
     wait_for("the answer", || status(&server).contains(GOOD));
     // Nobody is asked again while the answer is fresh.
@@ -119,7 +82,7 @@ fn a_responder_that_comes_later_is_asked_again_and_handshakes_do_not_wait_for_it
     let server = Server::start(place(), &config(""));
     server.log_has("OCSP responder failed");
     assert!(status(&server).contains(NOTHING));
-    let _responder = Responder::start(&server, "good", "root");
+    let _responder = OcspResponder::start(&server, "@OCSP@", "good", "root");
     // It is asked again after six seconds, and next half a minute later.
     wait_patiently_for("the answer", Duration::from_secs(90), || status(&server).contains(GOOD));
 }
@@ -132,7 +95,7 @@ fn answers_that_prove_nothing_are_not_shown() {
         ("good", "other", "ssl_stapling_verify on;", "may not speak for the authority"),
     ] {
         let place = place();
-        let _responder = Responder::start(&place, index, signer);
+        let _responder = OcspResponder::start(&place, "@OCSP@", index, signer);
         let server = Server::start(place, &config(lines));
         server.log_has(why);
         server.log_has("while requesting certificate status, responder: http://localhost:");

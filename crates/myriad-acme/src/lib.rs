@@ -1,5 +1,5 @@
 //! Certificates that renew themselves: a client of ACME (RFC 8555) and the little of X.509 that it needs; and what authorities
-//! say of certificates by OCSP, kept fresh ([`staple`]).
+//! say of certificates by OCSP: of this server's own, kept fresh ([`staple`]); of clients', asked while they wait ([`status`]).
 //!
 //! ```text
 //! Agent (a thread for each issuer)
@@ -25,10 +25,12 @@ pub mod key;
 mod oid;
 pub mod order;
 pub mod protocol;
+mod responder;
 pub mod roots;
 pub mod schedule;
 pub mod slot;
 pub mod staple;
+pub mod status;
 
 pub use agent::{Agent, Log, Outside};
 pub use challenges::Challenges;

@@ -18,15 +18,14 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use myriad_conf::settings::Level;
 use myriad_x509::{Certificate, OcspAnswer, OcspError, OcspId};
 use parking_lot::{Condvar, Mutex};
 use rustls::crypto::aws_lc_rs::default_provider;
 
 use crate::agent::Log;
-use crate::https::{Resolve, get_plain, plain_host};
+use crate::https::{Resolve, plain_host};
+use crate::responder::{self, Unanswered};
 
 /// Pauses after failures: a responder that starts together with this server is there in a moment; later as in nginx.
 const PAUSES: [Duration; 5] = [
@@ -44,8 +43,6 @@ const REFRESH_S: (i64, i64) = (300, 3600);
 const AHEAD_S: i64 = 300;
 /// One that has not twice as long is asked for when half of its time is over, and no sooner than after so long, seconds.
 const SOONEST_S: i64 = 5;
-/// What an answer must be.
-const CONTENT_TYPE: &[u8] = b"application/ocsp-response";
 
 /// What is asked, and of whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,34 +138,20 @@ impl Staple {
         let certificate = Certificate::parse(certificate).map_err(malformed)?;
         let issuer = Certificate::parse(issuer).map_err(malformed)?;
         let id = OcspId::of(&certificate, &issuer);
-        // RFC 6960 appendix A.1: as a part of a path, which caches between understand.
-        let text = BASE64_STANDARD.encode(id.request());
-        let text = text.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
         let mut worked = *self.worked.lock();
-        let reply = get_plain(url, &text, OcspId::LARGEST, resolve, &mut worked);
+        let reply = responder::ask(&id, url, resolve, &mut worked);
         *self.worked.lock() = worked;
-        let reply = reply.map_err(Failure::Connection)?;
-        if reply.status != 200 {
-            return Err(Failure::Reply(format!("it answered {}", reply.status)));
-        }
-        let kind = reply.field("content-type").unwrap_or_default();
-        if !kind.get(..CONTENT_TYPE.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(CONTENT_TYPE)) {
-            let kind = String::from_utf8_lossy(kind).escape_debug().to_string();
-            return Err(Failure::Reply(format!("it sent an invalid \"Content-Type\" header: \"{kind}\"")));
-        }
+        let der = reply.map_err(Failure::Unanswered)?;
         let algorithms = default_provider().signature_verification_algorithms;
-        let answer =
-            id.check(&reply.body, &issuer, *verify, now_s, algorithms.all).map_err(Failure::Answer)?;
-        self.show(Some(Shown { der: reply.body.into(), until_s: answer.next_update }));
+        let answer = id.check(&der, &issuer, *verify, now_s, algorithms.all).map_err(Failure::Answer)?;
+        self.show(Some(Shown { der: der.into(), until_s: answer.next_update }));
         Ok(answer)
     }
 }
 
 /// Why there is no answer.
 enum Failure {
-    /// Nothing came, whatever was asked.
-    Connection(String),
-    Reply(String),
+    Unanswered(Unanswered),
     Answer(OcspError),
 }
 
@@ -176,7 +159,9 @@ impl Failure {
     /// The line of the log.
     fn told(&self, Question { name, url, .. }: &Question) -> String {
         let why = match self {
-            Self::Connection(why) | Self::Reply(why) => format!("OCSP responder failed ({why})"),
+            Self::Unanswered(Unanswered::Connection(why) | Unanswered::Reply(why)) => {
+                format!("OCSP responder failed ({why})")
+            }
             Self::Answer(error) => error.to_string(),
         };
         format!("{why} while requesting certificate status, responder: {url}, certificate: \"{name}\"")
@@ -347,7 +332,7 @@ impl State {
         entry.failures = if outcome.is_ok() { 0 } else { entry.failures.saturating_add(1) };
         let is_told = entry.failures == 1 || entry.failures >= PAUSES.len();
         let Some(host) = &entry.host else { return is_told };
-        if !matches!(outcome, Err(Failure::Connection(_))) {
+        if !matches!(outcome, Err(Failure::Unanswered(Unanswered::Connection(_)))) {
             self.silent.remove(host);
             return is_told;
         }

@@ -260,10 +260,15 @@ impl Compile<'_> {
     }
 
     fn clients(&mut self, settings: &Settings) -> Option<ClientRules> {
-        ClientRules::of(&settings.tls, self.around.files).unwrap_or_else(|error| {
+        let rules = ClientRules::of(&settings.tls, self.around.files).unwrap_or_else(|error| {
             self.errors.push(*error);
             None
-        })
+        })?;
+        if !rules.asks() {
+            return Some(rules);
+        }
+        let resolver = (self.around.resolver)(settings, &mut self.errors);
+        Some(rules.resolving(resolver.map(|(config, timeout_ms)| (Arc::new(config), timeout_ms))))
     }
 
     /// TLS with the peers of a server; none without `proxy_ssl`.

@@ -66,7 +66,24 @@ pub(crate) async fn shake_hands(session: &Session, client: &RawClient, hosts: &H
     if name.is_some() {
         session.server.set(greeting.server(name));
     }
+    ask(session).await;
     prove(session)
+}
+
+/// Has the authorities of a client's certificate asked, where the server wants that (`ssl_ocsp`).
+async fn ask(session: &Session) {
+    let now_s = (myriad_net::clock::now_ms() / 1000).cast_signed();
+    let asked = session.tls().zip(session.server().clients.as_ref());
+    let Some(check) = asked.and_then(|(facts, rules)| myriad_tls::unasked(facts, rules, now_s)) else {
+        return;
+    };
+    let (judged, why) = check.run(now_s).await;
+    if let Some(why) = why {
+        session.log(Level::Error, format_args!("{why}"));
+    }
+    if let Some(facts) = session.tls() {
+        facts.judged.set(Some(judged));
+    }
 }
 
 /// Whether the client has proved what the server demands (`ssl_verify_client`).

@@ -17,6 +17,7 @@
 //! | `peers` | the certificates of the other side: clients, origins |
 //! | `acme` | certificates that servers order, and from which authority |
 //! | `stapling` | certificates that are shown with an OCSP answer, and its responder |
+//! | `resolve` | how the names of authorities are looked up |
 //! | `warnings` | settings that work and are probably a mistake |
 //!
 //! Errors are diagnostics at a place of the configuration. Nothing here knows listeners, requests or variables: `myriad-serve`
@@ -27,6 +28,7 @@ mod certificates;
 mod named_files;
 mod offer;
 mod peers;
+mod resolve;
 mod resume;
 mod server;
 mod stapling;
@@ -41,9 +43,11 @@ pub use certificates::files::{Files, TlsFiles, is_tls_file, tls_path};
 pub use certificates::named::NamedCertificates;
 pub use named_files::tls_files;
 pub use peers::client_rules::ClientRules;
-pub use peers::judgement::judge;
+pub use peers::judgement::{judge, unasked};
+pub use peers::ocsp::StatusCheck;
 pub use peers::origin::OriginConfig;
 pub use peers::origins::OneCertificate;
+pub use resolve::resolve;
 pub use resume::keeper::KeepTicketKeys;
 pub use resume::kept::Kept;
 pub use server::chosen::with_certificates;

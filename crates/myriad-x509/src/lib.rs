@@ -39,7 +39,7 @@ pub use der::Malformed;
 pub use error::VerifyError;
 pub use host::Host;
 pub use name::Name;
-pub use ocsp::{OcspAnswer, OcspError, OcspId, check_form};
+pub use ocsp::{OcspAnswer, OcspError, OcspId, OcspStatus, check_form};
 pub use path::Purpose;
 pub use signature::{Algorithms, PublicKey};
 pub use trust::Trust;

@@ -48,6 +48,17 @@ pub struct OcspAnswer {
     pub next_update: Option<i64>,
 }
 
+/// What an authority says of a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OcspStatus {
+    /// It has not taken it back.
+    Good,
+    /// It has.
+    Revoked,
+    /// It does not know it.
+    Unknown,
+}
+
 /// Why an answer is not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OcspError {
@@ -159,6 +170,41 @@ impl OcspId {
         now_s: i64,
         algorithms: Algorithms<'_>,
     ) -> Result<OcspAnswer, OcspError> {
+        self.said(der, issuer, authorized, now_s, algorithms)?.verdict()
+    }
+
+    /// What an answer in DER says of the certificate at that time, seconds since the Unix epoch. It is signed by its issuer, or by whom
+    /// the issuer has made a responder. An answer that holds no longer, or not yet, is an error, whatever it says.
+    pub fn status(
+        &self,
+        der: &[u8],
+        issuer: &Certificate<'_>,
+        now_s: i64,
+        algorithms: Algorithms<'_>,
+    ) -> Result<(OcspStatus, OcspAnswer), OcspError> {
+        let said = self.said(der, issuer, true, now_s, algorithms)?;
+        said.time?;
+        let status = match said.status {
+            Ok(()) => OcspStatus::Good,
+            Err(OcspError::Revoked) => OcspStatus::Revoked,
+            Err(_) => OcspStatus::Unknown,
+        };
+        Ok((status, said.says))
+    }
+
+    /// The same certificate has the same key: by the names and keys of issuers, and the serial number.
+    pub fn key(&self) -> Box<[u8]> {
+        [&self.sha256.name[..], &self.sha256.key, &self.serial].concat().into()
+    }
+
+    fn said(
+        &self,
+        der: &[u8],
+        issuer: &Certificate<'_>,
+        authorized: bool,
+        now_s: i64,
+        algorithms: Algorithms<'_>,
+    ) -> Result<Single, OcspError> {
         let (signed, signers) = taken_apart(der)?;
         let mut fields = Reader::new(signed.message).inside(tag::SEQUENCE)?;
         fields.optional(tag::context(0))?;
@@ -180,7 +226,7 @@ impl OcspId {
         }
         let best = best.ok_or(OcspError::OtherCertificate)?;
         by.proved(authorized)?;
-        best.verdict()
+        Ok(best)
     }
 }
 

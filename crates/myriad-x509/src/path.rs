@@ -40,17 +40,31 @@ impl Trust {
         now_s: i64,
         algorithms: Algorithms<'_>,
     ) -> Result<i64, VerifyError> {
-        verify(self, chain, purpose, now_s, algorithms)
+        verify(self, chain, purpose, now_s, algorithms, |_| ()).map(|(until, ())| until)
+    }
+
+    /// The same, with the certificates of the way in DER, from the one in question to the root.
+    pub fn way<C: AsRef<[u8]>>(
+        &self,
+        chain: &[C],
+        purpose: Purpose,
+        now_s: i64,
+        algorithms: Algorithms<'_>,
+    ) -> Result<(i64, Vec<Vec<u8>>), VerifyError> {
+        verify(self, chain, purpose, now_s, algorithms, |way| {
+            way.iter().map(|one| one.der.to_vec()).collect()
+        })
     }
 }
 
-fn verify<C: AsRef<[u8]>>(
+fn verify<C: AsRef<[u8]>, T>(
     trust: &Trust,
     chain: &[C],
     purpose: Purpose,
     now_s: i64,
     algorithms: Algorithms<'_>,
-) -> Result<i64, VerifyError> {
+    found: impl FnOnce(&[Certificate<'_>]) -> T,
+) -> Result<(i64, T), VerifyError> {
     if chain.len() > LONGEST_CHAIN {
         return Err(VerifyError::TooLong);
     }
@@ -71,7 +85,7 @@ fn verify<C: AsRef<[u8]>>(
     match verdict {
         // Of what is wrong with an unknown certificate, its age is what OpenSSL tells last.
         Err(error) if error.is_unknown_authority() => age(leaf, now_s).and(Err(error)),
-        verdict => verdict,
+        verdict => verdict.map(|until| (until, found(&search.way))),
     }
 }
 

@@ -50,7 +50,7 @@ fn asked(state: &State, staples: &[Arc<Staple>], now: Instant) -> Result<usize, 
     }
 }
 
-const SILENT: Result<OcspAnswer, Failure> = Err(Failure::Connection(String::new()));
+const SILENT: Result<OcspAnswer, Failure> = Err(Failure::Unanswered(Unanswered::Connection(String::new())));
 const GOOD: Result<OcspAnswer, Failure> = Ok(OcspAnswer { this_update: 0, next_update: None });
 
 #[test]

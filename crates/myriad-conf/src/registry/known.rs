@@ -16,7 +16,6 @@ pub(crate) struct KnownDirective {
 const NO_MODULE: &str = "it does not have this module";
 const OTHER_SYSTEM: &str = "it belongs to another operating system";
 const NO_ECH: &str = "rustls has no encrypted hello for servers yet";
-const NO_OCSP: &str = "clients' certificates are checked by lists (ssl_crl): asking for each would make requests wait for a third party";
 const REMOVED: &str = "nginx itself removed it";
 const COMMERCIAL: &str = "it belongs to nginx's commercial version";
 const THIRD_PARTY: &str = "it belongs to a module that is not part of nginx";
@@ -52,7 +51,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
     ("degradation", NO_MODULE, "degradation degrade"),
     ("ssl", NO_ECH, "ssl_ech_file"),
-    ("ssl", NO_OCSP, "ssl_ocsp ssl_ocsp_responder ssl_ocsp_cache"),
     (
         "tunnel",
         NO_TUNNEL,

@@ -2,13 +2,17 @@
 
 use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, set};
 use crate::diagnostic::Diagnostic;
-use crate::settings::{CertificateCache, SessionCache, Settings, VerifyClient};
+use crate::settings::{AskOcsp, CertificateCache, OcspCache, SessionCache, Settings, VerifyClient};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
 /// Servers of HTTP and of streams.
 const ANY: Contexts = HS.or(Contexts::STREAM_LEVELS);
 /// Sessions in a megabyte, as nginx counts them.
 const SESSIONS_PER_MEGABYTE: u64 = 4000;
+/// What an answer about a client's certificate takes, bytes: a key of some 80, the rest is the map's.
+const OCSP_ANSWER: u64 = 256;
+/// The least that a zone may have, as in nginx with pages of 4 KB.
+const SMALLEST_OCSP_CACHE: u64 = 32 << 10;
 /// What `builtin` keeps where no number is given, as OpenSSL does.
 const BUILTIN_SESSIONS: u32 = 20_480;
 const STAPLING: &str = "answers are asked for at the start and ahead of their end, not by the first handshake, and hold over a reload";
@@ -173,6 +177,32 @@ pub(super) static ROWS: &[Directive] = &[
         "Lists of clients' certificates that were revoked, in PEM.",
     ),
     Directive::new(
+        "ssl_ocsp",
+        ANY,
+        ONE,
+        Set::Settings(ocsp),
+        "Whether authorities are asked by OCSP if they have taken a client's certificate back: of the whole chain, or of the `leaf`.",
+    )
+    .default("off")
+    .differs(
+        "asked before the first request of a connection, within 10 seconds for each certificate; without `resolver` the system looks names up;          an answer that ends while the connection lasts is asked for anew",
+    ),
+    Directive::new(
+        "ssl_ocsp_responder",
+        ANY,
+        ONE,
+        Set::Settings(ocsp_responder),
+        "Whom to ask about clients' certificates, in place of whom the certificates name: a URL of plain HTTP.",
+    ),
+    Directive::new(
+        "ssl_ocsp_cache",
+        ANY,
+        ONE,
+        Set::Settings(ocsp_cache),
+        "Where the answers about clients' certificates are kept until they end, for all workers.",
+    )
+    .default("off"),
+    Directive::new(
         "ssl_session_ticket_key",
         ANY,
         ONE,
@@ -307,6 +337,39 @@ fn verify_client(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         ("optional_no_ca", VerifyClient::OptionalNoCa),
     ];
     settings.tls.verify_client = args.choice(0, &words)?;
+    Ok(())
+}
+
+fn ocsp(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let words = [("off", AskOcsp::Off), ("on", AskOcsp::Chain), ("leaf", AskOcsp::Leaf)];
+    settings.tls.ocsp = args.choice(0, &words)?;
+    Ok(())
+}
+
+fn ocsp_responder(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let url = args.text(0)?;
+    if url.has_variables() || !url.bytes().starts_with(b"http://") {
+        return Err(args.invalid(0, "a URL that begins with http://"));
+    }
+    settings.tls.ocsp_responder = Some(url);
+    Ok(())
+}
+
+fn ocsp_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let word = String::from_utf8_lossy(args.bytes(0)).into_owned();
+    let parts: Vec<&str> = word.split(':').collect();
+    settings.tls.ocsp_cache = match parts[..] {
+        ["off"] => None,
+        ["shared", name, _] if !name.is_empty() => {
+            let bytes = args.size_after(0, "shared::".len() + name.len())?;
+            if bytes < SMALLEST_OCSP_CACHE {
+                return Err(args.invalid(0, "at least 32k"));
+            }
+            let entries = u32::try_from(bytes / OCSP_ANSWER).unwrap_or(u32::MAX);
+            Some(OcspCache { name: name.to_owned(), entries })
+        }
+        _ => return Err(args.invalid(0, "off or shared:name:size")),
+    };
     Ok(())
 }
 

@@ -41,7 +41,7 @@ pub use origin_parts::{
 };
 pub use origin_tls::OriginTlsSettings;
 pub use syslog::{SyslogConf, SyslogServer};
-pub use tls::{CertificateCache, SessionCache, TlsSettings, VerifyClient};
+pub use tls::{AskOcsp, CertificateCache, OcspCache, SessionCache, TlsSettings, VerifyClient};
 
 pub use protocol::{DefaultKey, Protocol, ProtocolFacts, Scheme};
 

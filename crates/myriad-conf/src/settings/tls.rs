@@ -31,6 +31,27 @@ pub enum VerifyClient {
     OptionalNoCa,
 }
 
+/// `ssl_ocsp`: which certificates of clients their authorities are asked about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AskOcsp {
+    /// None.
+    #[default]
+    Off,
+    /// All but the root.
+    Chain,
+    /// The client's own.
+    Leaf,
+}
+
+/// `ssl_ocsp_cache`: where answers about clients are kept for all workers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OcspCache {
+    /// Its name.
+    pub name: String,
+    /// Most answers.
+    pub entries: u32,
+}
+
 /// `ssl_certificate_cache`, `proxy_ssl_certificate_cache`. Times in ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CertificateCache {
@@ -83,6 +104,12 @@ pub struct TlsSettings {
     pub trusted_certificate: Option<Text>,
     /// `ssl_crl`: a file of revocation lists.
     pub crl: Option<Text>,
+    /// `ssl_ocsp`.
+    pub ocsp: AskOcsp,
+    /// `ssl_ocsp_responder`: a URL.
+    pub ocsp_responder: Option<Text>,
+    /// `ssl_ocsp_cache`; none with `off`.
+    pub ocsp_cache: Option<OcspCache>,
     /// `ssl_dhparam`: a file that is read, as nginx does, and not used.
     pub dhparam: Option<Text>,
     /// `ssl_session_ticket_key`: files of 48 or 80 bytes, the one that seals first.

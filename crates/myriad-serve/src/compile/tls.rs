@@ -84,7 +84,13 @@ impl<'a> Compile<'a> {
     /// What clients of a server must prove; none where they are not asked.
     pub(super) fn client_rules(&mut self, server: &ServerConf) -> Option<Arc<ClientRules>> {
         let rules = ClientRules::of(&server.settings.tls, self.tls_files());
-        self.made(rules).flatten().map(Arc::new)
+        let rules = self.made(rules).flatten()?;
+        if !rules.asks() {
+            return Some(Arc::new(rules));
+        }
+        let resolver = self.resolver(&server.settings);
+        let resolver = resolver.map(|place| (Arc::clone(&self.resolvers[place.index]), place.timeout_ms));
+        Some(Arc::new(rules.resolving(resolver)))
     }
 
     /// The pairs of a server where variables name any of them; none else.

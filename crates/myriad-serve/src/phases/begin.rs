@@ -16,8 +16,9 @@ use myriad_exchange::exchange::Step;
 
 /// Takes a request whose head has been read through the phases.
 pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
-    let challenged = challenge::is_pending(exchange);
-    if !challenged && let Some(step) = shortcut::take(exchange) {
+    if !challenge::is_pending(exchange)
+        && let Some(step) = shortcut::take(exchange)
+    {
         return run(exchange, Entry::Step(step));
     }
     let entry = match choose_server(exchange) {
@@ -32,29 +33,43 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
         Ok(()) if exchange.request.received.connection.plain_to_tls.get() => {
             Entry::Step(refuse(exchange, 497, "client sent plain HTTP request to HTTPS port"))
         }
-        Ok(()) if let Some(refusal) = client::refusal(exchange) => {
-            Entry::Step(refuse(exchange, refusal.status, &refusal.message))
-        }
-        Ok(()) if server_options::are_asked(&exchange.request) => {
-            real_ip::find(&mut exchange.request);
-            Entry::Step(server_options::answer())
-        }
-        Ok(()) => match normalise(exchange) {
-            Ok(()) => {
-                real_ip::find(&mut exchange.request);
-                if let Some(sink) = &exchange.request.received.sink {
-                    watch::server(&**sink, &exchange.request);
+        Ok(()) if let Some(check) = client::unasked(exchange) => {
+            Entry::Step(Step::Wait(Box::new(async move |exchange: &mut Exchange| {
+                client::ask(exchange, check).await;
+                match of_known_client(exchange) {
+                    Entry::Step(step) => step,
+                    _ => rewrite::server(exchange).unwrap_or_else(|| locate::run(exchange)),
                 }
-                let answer = if challenged { challenge::answer(exchange) } else { None };
-                let answer = answer.or_else(|| purge_of_many(exchange));
-                let answer = answer.or_else(|| https_only::lead(exchange));
-                answer.map_or(Entry::Server, Entry::Step)
-            }
-            Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid URI")),
-        },
+            })))
+        }
+        Ok(()) => of_known_client(exchange),
         Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid host")),
     };
     run(exchange, entry)
+}
+
+/// Goes on with a request whose server is known, and about whose client nobody has to be asked any more.
+fn of_known_client(exchange: &mut Exchange) -> Entry {
+    if let Some(refusal) = client::refusal(exchange) {
+        return Entry::Step(refuse(exchange, refusal.status, &refusal.message));
+    }
+    if server_options::are_asked(&exchange.request) {
+        real_ip::find(&mut exchange.request);
+        return Entry::Step(server_options::answer());
+    }
+    match normalise(exchange) {
+        Ok(()) => {
+            real_ip::find(&mut exchange.request);
+            if let Some(sink) = &exchange.request.received.sink {
+                watch::server(&**sink, &exchange.request);
+            }
+            let answer = if challenge::is_pending(exchange) { challenge::answer(exchange) } else { None };
+            let answer = answer.or_else(|| purge_of_many(exchange));
+            let answer = answer.or_else(|| https_only::lead(exchange));
+            answer.map_or(Entry::Server, Entry::Step)
+        }
+        Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid URI")),
+    }
 }
 
 /// A purge of more than one URL, which the server's own rules may refuse, as they may any request. Where they send it to

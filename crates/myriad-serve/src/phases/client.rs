@@ -2,6 +2,8 @@
 //! that was meant when the connection began (421), whether the request may be a replay (425).
 
 use myriad_http::Method;
+use myriad_log::Level;
+use myriad_tls::StatusCheck;
 
 use myriad_exchange::exchange::Exchange;
 
@@ -9,6 +11,33 @@ use myriad_exchange::exchange::Exchange;
 pub(super) struct Refusal {
     pub(super) status: u16,
     pub(super) message: String,
+}
+
+/// What has to be asked about the client before it is judged (`ssl_ocsp`); none for most requests.
+pub(super) fn unasked(exchange: &Exchange) -> Option<StatusCheck> {
+    let request = &exchange.request;
+    let rules = request.server().clients.as_ref().filter(|rules| rules.asks())?;
+    let facts = request.received.connection.tls()?;
+    // Who is refused anyway has nobody asked.
+    if facts.server_name.as_deref().is_some_and(|name| !is_host(name, &request.route.host)) {
+        return None;
+    }
+    myriad_tls::unasked(facts, rules, now_s())
+}
+
+/// Waits until the authorities have answered, and keeps with the connection what they say.
+pub(super) async fn ask(exchange: &mut Exchange, check: StatusCheck) {
+    let (judged, why) = check.run(now_s()).await;
+    if let Some(why) = why {
+        exchange.request.log(Level::Error, format_args!("{why}"));
+    }
+    if let Some(facts) = exchange.request.received.connection.tls() {
+        facts.judged.set(Some(judged));
+    }
+}
+
+fn now_s() -> i64 {
+    (myriad_net::clock::now_ms() / 1000).cast_signed()
 }
 
 /// Judges the client of a request whose server is known. One branch where the server asks nothing.
@@ -28,8 +57,7 @@ pub(super) fn refusal(exchange: &Exchange) -> Option<Refusal> {
                 .to_owned();
         return Some(Refusal { status: 421, message });
     }
-    let now_s = (myriad_net::clock::now_ms() / 1000) as i64;
-    match myriad_tls::judge(facts, Some(rules), now_s) {
+    match myriad_tls::judge(facts, Some(rules), now_s()) {
         None if rules.mandatory => {
             Some(Refusal { status: 496, message: "client sent no required SSL certificate".to_owned() })
         }

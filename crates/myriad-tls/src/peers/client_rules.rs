@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use myriad_conf::settings::{TlsSettings, VerifyClient};
 use myriad_conf::{Diagnostic, Text};
+use myriad_upstream::ResolverConfig;
 use myriad_x509::{Certificate, Purpose, Trust, VerifyError};
 use rustls::DistinguishedName;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
@@ -13,8 +14,10 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 
 use super::any_client::AnyClient;
+use super::ocsp::OcspRules;
 use super::signatures::Signatures;
 use crate::certificates::files::Files;
+use crate::resolve::resolve;
 
 /// The next number of rules.
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -30,6 +33,8 @@ pub struct ClientRules {
     pub lets_strangers: bool,
     trust: Trust,
     signatures: Signatures,
+    /// `ssl_ocsp`; none where nobody is asked.
+    pub(super) ocsp: Option<Arc<OcspRules>>,
 }
 
 impl ClientRules {
@@ -41,13 +46,41 @@ impl ClientRules {
         if settings.verify_client == VerifyClient::Off {
             return Ok(None);
         }
+        let ocsp = OcspRules::of(settings);
+        if ocsp.is_some() && settings.verify_client == VerifyClient::OptionalNoCa {
+            let at = settings.certificates.first().map(|name| name.span).unwrap_or_default();
+            let error = "\"ssl_ocsp\" is incompatible with \"ssl_verify_client optional_no_ca\"";
+            return Err(Box::new(
+                Diagnostic::error(at, error)
+                    .help("an authority that is not trusted has no say: write `optional`"),
+            ));
+        }
         Ok(Some(Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             mandatory: settings.verify_client == VerifyClient::On,
             lets_strangers: settings.verify_client == VerifyClient::OptionalNoCa,
             trust: trust(settings, files)?,
             signatures: Signatures::of(&aws_lc_rs::default_provider()),
+            ocsp,
         }))
+    }
+
+    /// Whether authorities are asked about certificates.
+    pub fn asks(&self) -> bool {
+        self.ocsp.is_some()
+    }
+
+    /// The same, where the names of authorities are looked up by this `resolver`, with the longest wait in milliseconds; by the system
+    /// where there is none.
+    #[must_use]
+    pub fn resolving(mut self, resolver: Option<(Arc<ResolverConfig>, u64)>) -> Self {
+        self.ocsp = self.ocsp.map(|ocsp| ocsp.resolving(resolve(resolver)));
+        self
+    }
+
+    /// A chain that is to be trusted, whose authorities have to be asked: until when it is, and the way to its root.
+    pub(super) fn way(&self, chain: &[CertificateDer<'_>], now_s: i64) -> Option<(i64, Vec<Vec<u8>>)> {
+        self.trust.way(chain, Purpose::Client, now_s, self.signatures.algorithms()).ok()
     }
 
     /// The verdict on a chain at a time, seconds since the Unix epoch; a good one comes with the last second at which it holds.

@@ -1,11 +1,14 @@
 //! The verdict on the certificates that a connection's client has shown.
 
+use std::sync::Arc;
+
 use myriad_net::TlsFacts;
 use myriad_net::tls::{Judged, Judgement};
 use myriad_x509::{Certificate, VerifyError};
 use rustls::pki_types::CertificateDer;
 
 use super::client_rules::ClientRules;
+use super::ocsp::{FAILED, StatusCheck};
 
 /// The verdict by the rules of the server that a request asks, at a time in seconds since the Unix epoch; none where no
 /// certificate was shown. The connection keeps the last one: its requests mostly ask one server.
@@ -19,6 +22,10 @@ pub fn judge(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) -> Optio
         return Some(known);
     }
     let verdict = rules.judge(&facts.certificates, now_s);
+    if verdict.is_ok() && rules.asks() {
+        // Nobody has been asked yet ([`unasked`]): nothing is believed before.
+        return Some(FAILED);
+    }
     let until_s = match verdict {
         Ok(until_s) => until_s,
         // `optional_no_ca` lets unknown authorities pass, until the certificate ends.
@@ -29,6 +36,17 @@ pub fn judge(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) -> Optio
     let judgement = verdict.map(drop).map_err(told);
     facts.judged.set(Some(Judged { rules: rules.id, until_s, judgement }));
     Some(judgement)
+}
+
+/// What is to be asked before a client is judged; none where nobody is asked, or the verdict is known, or the chain itself is not to
+/// be trusted.
+pub fn unasked(facts: &TlsFacts, rules: &ClientRules, now_s: i64) -> Option<StatusCheck> {
+    let ocsp = rules.ocsp.as_ref()?;
+    if facts.certificates.is_empty() || known(facts.judged.get(), rules.id, now_s).is_some() {
+        return None;
+    }
+    let (until_s, way) = rules.way(&facts.certificates, now_s)?;
+    Some(StatusCheck { rules: Arc::clone(ocsp), id: rules.id, until_s, way })
 }
 
 fn told(error: VerifyError) -> (u32, &'static str) {

@@ -58,6 +58,23 @@ fn an_answer_counts_for_its_certificate_and_its_time() {
 }
 
 #[test]
+fn what_is_said_of_a_certificate_holds_for_its_time_whatever_it_is() {
+    let (leaf, root) = (pem!("leaf"), pem!("root"));
+    let (leaf, root) = (Certificate::parse(&leaf).unwrap(), Certificate::parse(&root).unwrap());
+    let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms;
+    let id = OcspId::of(&leaf, &root);
+    let at = |answer: &[u8], now_s| id.status(answer, &root, now_s, algorithms.all).map(|(status, _)| status);
+    assert_eq!(at(answer!("good"), NOW), Ok(OcspStatus::Good));
+    assert_eq!(at(answer!("revoked"), NOW), Ok(OcspStatus::Revoked));
+    assert_eq!(at(answer!("unknown"), NOW), Ok(OcspStatus::Unknown));
+    assert_eq!(at(answer!("unauthorized"), NOW), Err(OcspError::Unauthorized));
+    assert_eq!(at(answer!("of-other"), NOW), Err(OcspError::OtherCertificate));
+    assert_eq!(at(answer!("revoked"), 0), Err(OcspError::NotYetValid));
+    assert_eq!(at(answer!("revoked"), i64::MAX), Err(OcspError::Expired));
+    assert_ne!(id.key(), OcspId::of(&root, &root).key());
+}
+
+#[test]
 fn no_damage_goes_unnoticed() {
     let sound = answer!("good-by-key");
     for position in 0..sound.len() {

@@ -1,0 +1,153 @@
+//! `ssl_ocsp`: whether authorities have taken clients' certificates back, asked before a connection's first request.
+//!
+//! ```text
+//! a trusted way: leaf, authorities, root
+//!   for each but the root (or for the leaf alone): cached? --no--> the responder, on a thread
+//!        good -> the next    revoked, unknown, no answer -> refused
+//! ```
+//!
+//! Only what a trusted way names is asked, or what `ssl_ocsp_responder` says: who shows a certificate of a stranger has nobody asked.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, LazyLock, Weak};
+
+use myriad_acme::https::Resolve;
+use myriad_acme::status::{self, Said, StatusQuestion};
+use myriad_bounded::Lru;
+use myriad_conf::settings::{AskOcsp, OcspCache, TlsSettings};
+use myriad_net::tls::{Judged, Judgement};
+use myriad_x509::{Certificate, OcspId, OcspStatus};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use crate::resolve::resolve;
+
+/// Verdicts, by the numbers of OpenSSL and in the words of nginx.
+const REVOKED: Judgement = Err((23, "certificate revoked"));
+pub(super) const FAILED: Judgement = Err((74, "certificate status request failed"));
+const UNKNOWN: Judgement = Err((75, "certificate status unknown"));
+
+/// What a server asks about its clients' certificates.
+pub(super) struct OcspRules {
+    leaf_only: bool,
+    /// `ssl_ocsp_responder`.
+    responder: Option<String>,
+    cache: Option<Arc<Cache>>,
+    pub resolve: Resolve,
+}
+
+impl fmt::Debug for OcspRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OcspRules").field("responder", &self.responder).finish_non_exhaustive()
+    }
+}
+
+impl OcspRules {
+    /// The rules; none where nobody is asked. Names are looked up by the system until something else is said.
+    pub(super) fn of(settings: &TlsSettings) -> Option<Arc<Self>> {
+        let leaf_only = match settings.ocsp {
+            AskOcsp::Off => return None,
+            AskOcsp::Chain => false,
+            AskOcsp::Leaf => true,
+        };
+        let responder = settings.ocsp_responder.as_ref().map(|url| url.lossy().into_owned());
+        let cache = settings.ocsp_cache.as_ref().map(named);
+        Some(Arc::new(Self { leaf_only, responder, cache, resolve: resolve(None) }))
+    }
+
+    /// The same, where names are looked up in this way.
+    pub(super) fn resolving(&self, resolve: Resolve) -> Arc<Self> {
+        let (responder, cache) = (self.responder.clone(), self.cache.clone());
+        Arc::new(Self { leaf_only: self.leaf_only, responder, cache, resolve })
+    }
+
+    /// What is known of a certificate by its key, and up to when.
+    fn cached(&self, key: &[u8], now_s: i64) -> Option<(OcspStatus, i64)> {
+        let mut kept = self.cache.as_ref()?.lock();
+        kept.get_mut(key).copied().filter(|(_, until_s)| *until_s >= now_s)
+    }
+
+    async fn status(
+        &self,
+        certificate: &[u8],
+        issuer: &[u8],
+        now_s: i64,
+    ) -> Result<(OcspStatus, i64), String> {
+        let (Ok(parsed), Ok(by)) = (Certificate::parse(certificate), Certificate::parse(issuer)) else {
+            return Err("the certificate makes no sense".to_owned());
+        };
+        let key = OcspId::of(&parsed, &by).key();
+        if let Some(known) = self.cached(&key, now_s) {
+            return Ok(known);
+        }
+        let url = self.responder.clone().or_else(|| parsed.ocsp_responder().map(str::to_owned));
+        let url = url.ok_or("no OCSP responder URL is in the certificate")?;
+        let told = |why: String| format!("{why} while requesting certificate status, responder: {url}");
+        let (sender, receiver) = oneshot::channel::<Said>();
+        let question = StatusQuestion {
+            certificate: certificate.to_vec(),
+            issuer: issuer.to_vec(),
+            url: url.clone(),
+            resolve: Arc::clone(&self.resolve),
+        };
+        status::ask(question, Box::new(move |said| drop(sender.send(said))));
+        let said = receiver.await.unwrap_or_else(|_| Err("the question has broken off".to_owned()));
+        let (status, answer) = said.map_err(told)?;
+        if let Some((cache, until_s)) = self.cache.as_ref().zip(answer.next_update) {
+            cache.lock().insert(key, (status, until_s), 1);
+        }
+        Ok((status, answer.next_update.unwrap_or(i64::MAX)))
+    }
+}
+
+/// Answers by the certificates' keys, and until when they hold.
+type Cache = Mutex<Lru<Box<[u8]>, (OcspStatus, i64)>>;
+
+/// The caches of the process by their names, as long as a configuration has them.
+static CACHES: LazyLock<Mutex<HashMap<String, Weak<Cache>>>> = LazyLock::new(Mutex::default);
+
+/// The cache of that name: one for all servers and workers, over reloads.
+fn named(settings: &OcspCache) -> Arc<Cache> {
+    let most = u64::from(settings.entries);
+    let mut caches = CACHES.lock();
+    if let Some(cache) = caches.get(&settings.name).and_then(Weak::upgrade) {
+        cache.lock().set_most(most);
+        return cache;
+    }
+    caches.retain(|_, cache| cache.strong_count() > 0);
+    let cache = Arc::new(Mutex::new(Lru::new(most)));
+    caches.insert(settings.name.clone(), Arc::downgrade(&cache));
+    cache
+}
+
+/// A client's trusted certificates, about which their authorities are to be asked.
+pub struct StatusCheck {
+    pub(super) rules: Arc<OcspRules>,
+    /// The number of the server's rules.
+    pub(super) id: u64,
+    /// The last second at which the way is one.
+    pub(super) until_s: i64,
+    /// In DER, from the client's to the root.
+    pub(super) way: Vec<Vec<u8>>,
+}
+
+impl StatusCheck {
+    /// Asks one after the other, up to the first that is not good. The verdict is to be kept with the connection
+    /// (`TlsFacts::judged`); an error of the way there is for the log.
+    pub async fn run(self, now_s: i64) -> (Judged, Option<String>) {
+        let Self { rules, id, mut until_s, way } = self;
+        let judged = |judgement, until_s| Judged { rules: id, until_s, judgement };
+        let asked = if rules.leaf_only { 1 } else { usize::MAX };
+        for pair in way.windows(2).take(asked) {
+            match rules.status(&pair[0], &pair[1], now_s).await {
+                Ok((OcspStatus::Good, until)) => until_s = until_s.min(until),
+                Ok((OcspStatus::Revoked, _)) => return (judged(REVOKED, i64::MAX), None),
+                Ok((OcspStatus::Unknown, _)) => return (judged(UNKNOWN, i64::MAX), None),
+                // A refusal holds until the client connects anew.
+                Err(why) => return (judged(FAILED, i64::MAX), Some(why)),
+            }
+        }
+        (judged(Ok(()), until_s), None)
+    }
+}
