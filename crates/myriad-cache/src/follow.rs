@@ -98,7 +98,7 @@ async fn wait(
         FlightHead::Object(page) => Next::Serve(page, status),
         FlightHead::Head(meta) => match whole(exchange, &mut reader).await {
             Some(page) => Next::Serve(page, status),
-            None => Next::Done(Step::Answer(streaming(exchange, cached.origin, meta.view(), reader))),
+            None => Next::Done(Step::Answer(streaming(exchange, cached, meta.view(), reader))),
         },
         FlightHead::Failed(code) => failed(exchange, cached, stale, NoAnswer::decode(code)),
         FlightHead::Mismatch | FlightHead::Aborted if exchange.request.cache.journey.retries < RETRIES => {
@@ -158,10 +158,11 @@ async fn whole(exchange: &Exchange, reader: &mut FlightReader<PageMeta>) -> Opti
 /// An answer whose body follows the fetch.
 fn streaming(
     exchange: &mut Exchange,
-    origin: &OriginPlace,
+    cached: Cached<'_>,
     meta: PageView<'_>,
     reader: FlightReader<PageMeta>,
 ) -> Answer {
+    let origin = cached.origin;
     let mut answer = page::answer_of_head(meta);
     exchange.request.cache.shown.stored = true;
     answer.own_head = origin.answer.passes_head;
@@ -175,7 +176,7 @@ fn streaming(
     if meta.redirects {
         rewrite::rewrite(exchange, origin, &mut answer);
     }
-    leader_cookies::append(exchange, origin, &mut answer);
+    leader_cookies::append(exchange, cached, &mut answer);
     answer.age_s = meta.lifetime().born.and_then(|born| age_s(exchange, origin, born));
     answer
 }

@@ -4,19 +4,25 @@ use myriad_http::Known;
 use myriad_net::ResponseBody;
 
 use myriad_exchange::exchange::{Answer, Exchange};
-use myriad_exchange::runtime::OriginPlace;
+use myriad_policy::keeps_own_cookie;
 use myriad_origin::{rewrite, sticky};
+
+use crate::next::Cached;
 
 /// Appends the cookies of the origin's head to the answer, where this request has fetched the page. What another place answered
 /// before an `X-Accel-Redirect` is not meant: its cookies are carried along as lines.
-pub(crate) fn append(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut Answer) {
+pub(crate) fn append(exchange: &mut Exchange, cached: Cached<'_>, answer: &mut Answer) {
+    let Cached { origin, cache } = cached;
     if !exchange.request.cache.journey.fetched {
         return;
     }
     let Some(head) = exchange.request.origin.as_ref().and_then(|facts| facts.head.as_ref()) else { return };
     let mut cookies = Answer::new(0, ResponseBody::None);
     for cookie in head.fields.known_all(Known::SetCookie) {
-        if origin.passes(Some(Known::SetCookie), b"Set-Cookie", true) {
+        let sent = exchange.request.received.head.fields();
+        if origin.passes(Some(Known::SetCookie), b"Set-Cookie", true)
+            && !keeps_own_cookie(sent, cookie, &cache.rules)
+        {
             cookies.field(b"Set-Cookie", cookie);
         }
     }
@@ -30,25 +36,35 @@ mod tests {
     use super::*;
     use crate::testing::{head, held, keyed, site};
 
-    fn appended(directives: &str, fetched: bool) -> String {
-        let mut exchange = keyed(&site(directives), &[]);
+    fn appended(directives: &str, fetched: bool, sent: &[(&str, &str)]) -> String {
+        let mut exchange = keyed(&site(directives), sent);
         exchange.request.cache.journey.fetched = fetched;
         exchange.request.origin_mut().head =
             Some(head(200, &[("Set-Cookie", "a=1"), ("X", "y"), ("Set-Cookie", "b=2")]));
         let mut answer = Answer::new(200, ResponseBody::None);
         let held = held(&exchange);
-        append(&mut exchange, &held.origin, &mut answer);
+        append(&mut exchange, held.get(), &mut answer);
         String::from_utf8(answer.lines).expect("text")
     }
 
     #[test]
     fn cookies_go_to_who_caused_the_fetch_alone() {
-        assert_eq!(appended("", true), "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\n");
-        assert_eq!(appended("", false), "");
+        assert_eq!(appended("", true, &[]), "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\n");
+        assert_eq!(appended("", false, &[]), "");
     }
 
     #[test]
     fn hidden_cookies_go_to_nobody() {
-        assert_eq!(appended("fastcgi_hide_header Set-Cookie;", true), "");
+        assert_eq!(appended("fastcgi_hide_header Set-Cookie;", true, &[]), "");
+    }
+
+    #[test]
+    fn who_has_an_impersonal_cookie_that_the_origin_was_not_told_keeps_it() {
+        let sent = [("Cookie", "b=own")];
+        let shared = "shared_fetch_headers on; impersonal_cookies b;";
+        assert_eq!(appended(shared, true, &sent), "Set-Cookie: a=1\r\n");
+        for told in ["impersonal_cookies b;", "shared_fetch_headers Cookie; impersonal_cookies b;"] {
+            assert_eq!(appended(told, true, &sent), "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\n", "{told}");
+        }
     }
 }

@@ -45,6 +45,7 @@ pub(crate) fn confirm(
         method: Method::Get,
         authorization: exchange.request.received.head.fields().has(Known::Authorization),
         personal: false,
+        cookies: exchange.request.received.head.fields().has(Known::Cookie),
         no_cache: false,
         uses: u64::MAX,
         usable_page: false,

@@ -44,7 +44,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, statu
     if redirects {
         rewrite::rewrite_page(exchange, origin, &mut answer);
     }
-    leader_cookies::append(exchange, origin, &mut answer);
+    leader_cookies::append(exchange, cached, &mut answer);
     answer.age_s = age_s(exchange, origin, born);
     Next::Done(Step::Answer(answer))
 }

@@ -93,6 +93,8 @@ impl PersonalCookies {
 pub struct CacheRules {
     /// `personal_cookies`.
     pub personal_cookies: PersonalCookies,
+    /// `impersonal_cookies`: names of cookies that a stored page leaves out; a trailing `*` stands for any rest.
+    pub impersonal_cookies: Vec<Text>,
     /// `cache_rfc9111`: what RFC 9111 adds against nginx's behaviour.
     pub rfc9111: bool,
     /// `cache_no_vary_search`: whether keys leave out the arguments that origins say make no other page.

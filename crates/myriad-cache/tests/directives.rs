@@ -102,6 +102,18 @@ fn personal_cookies_add_replace_or_end_the_list() {
 }
 
 #[test]
+fn impersonal_cookies_are_a_list_that_replaces_the_one_outside() {
+    let inside = |outer: &str, inner: &str| {
+        let http = http(&format!("{outer} server {{ {inner} }}"));
+        texts(&http.servers[0].settings.feature::<CacheRules>().impersonal_cookies).join(" ")
+    };
+    assert_eq!(inside("", ""), "");
+    assert_eq!(inside("impersonal_cookies a b_*;", ""), "a b_*");
+    assert_eq!(inside("impersonal_cookies a;", "impersonal_cookies c;"), "c");
+    assert_eq!(inside("impersonal_cookies a;", "impersonal_cookies off;"), "");
+}
+
+#[test]
 fn what_a_shared_fetch_tells_is_inherited_and_replaced_as_a_list() {
     let inside = |outer: &str, inner: &str| {
         let http = http(&format!("{outer} server {{ {inner} }}"));

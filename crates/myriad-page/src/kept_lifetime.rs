@@ -93,6 +93,7 @@ mod tests {
                 method: Method::Get,
                 authorization: false,
                 personal: false,
+                cookies: false,
                 piece: false,
                 no_cache: false,
                 uses: 1,

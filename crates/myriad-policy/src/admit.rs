@@ -4,6 +4,7 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, Method};
 
 use crate::freshness::freshness;
+use crate::impersonal::may_be_left_out;
 use crate::request_status::is_of_the_request;
 use crate::validity::{Freshness, Source, is_private};
 use crate::{Refusal, Rules, UseStale, VaryError, VaryRule, rfc9111};
@@ -21,6 +22,8 @@ pub struct ResponseFacts<'a> {
     pub authorization: bool,
     /// Whether the request that was sent carried a personal cookie.
     pub personal: bool,
+    /// Whether the request that was sent carried a cookie that the key does not hold.
+    pub cookies: bool,
     /// Whether one of `*_no_cache` is neither empty nor `0`.
     pub no_cache: bool,
     /// Whether the answer is a piece (206) whose range stands in the key (`slice`), so that it is a page of its own.
@@ -215,7 +218,7 @@ fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), 
     if fields.known_all(Known::SetCookie).any(|value| rules.personal.matches_set_cookie(value).is_some()) {
         return Err(Refusal::PersonalCookie);
     }
-    if fields.has(Known::SetCookie) && !rules.ignore.set_cookie {
+    if fields.has(Known::SetCookie) && !rules.ignore.set_cookie && !may_be_left_out(response, rules) {
         return Err(Refusal::SetCookie);
     }
     if rules.ignore.vary {

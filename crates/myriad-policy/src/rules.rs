@@ -3,7 +3,7 @@
 use myriad_http::Method;
 
 use crate::request_status::is_of_the_request;
-use crate::{PersonalCookies, SharedFetch};
+use crate::{ImpersonalCookies, PersonalCookies, SharedFetch};
 
 /// The cache directives of one location, resolved.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Rules {
     pub revalidate: bool,
     /// `personal_cookies`: whose bearer neither reads nor fills a shared page.
     pub personal: PersonalCookies,
+    /// `impersonal_cookies`: a stored page leaves these out of itself.
+    pub impersonal: ImpersonalCookies,
     /// Whether the key holds `$http_authorization` or `$remote_user`, so that each visitor has pages of their own.
     pub authorization_in_key: bool,
     /// `cache_rfc9111`: what RFC 9111 adds against nginx's behaviour.
@@ -62,6 +64,7 @@ impl Default for Rules {
             background_update: false,
             revalidate: false,
             personal: PersonalCookies::builtin(),
+            impersonal: ImpersonalCookies::default(),
             authorization_in_key: false,
             rfc9111: false,
             device_class: false,

@@ -19,6 +19,15 @@ pub(crate) static ROWS: &[Directive] = &[
     .default("default")
     .own(),
     Directive::new(
+        "impersonal_cookies",
+        Contexts::HSL,
+        at_least(1),
+        Set::Settings(impersonal_cookies),
+        "Cookies that say nothing of the page that sets them: it is stored without them.",
+    )
+    .default("off")
+    .own(),
+    Directive::new(
         "cache_rfc9111",
         Contexts::HSL,
         FLAG,
@@ -64,7 +73,7 @@ fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             b"off" if args.len() == 1 => {}
             b"off" => return Err(args.invalid(index, "alone: \"off\" excludes every name")),
             b"default" => cookies.builtin = true,
-            name if name.is_empty() || name[..name.len() - 1].contains(&b'*') => {
+            name if !is_pattern(name) => {
                 return Err(args.invalid(index, "a cookie's name, `*` only at its end"));
             }
             _ => cookies.names.push(args.text(index)?),
@@ -72,4 +81,31 @@ fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     }
     settings.feature_mut::<CacheRules>().personal_cookies = cookies;
     Ok(())
+}
+
+fn impersonal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut names = Vec::new();
+    for index in 0..args.len() {
+        match args.bytes(index) {
+            b"off" if args.len() == 1 => {}
+            b"off" => return Err(args.invalid(index, "alone: \"off\" excludes every name")),
+            b"*" => {
+                return Err(args.invalid(
+                    index,
+                    "a cookie's name; to store pages whatever cookies they set: *_ignore_headers Set-Cookie",
+                ));
+            }
+            name if !is_pattern(name) => {
+                return Err(args.invalid(index, "a cookie's name, `*` only at its end"));
+            }
+            _ => names.push(args.text(index)?),
+        }
+    }
+    settings.feature_mut::<CacheRules>().impersonal_cookies = names;
+    Ok(())
+}
+
+/// Whether this is a cookie's name, or the beginning of one with `*` behind it.
+fn is_pattern(name: &[u8]) -> bool {
+    name.split_last().is_some_and(|(_, beginning)| !beginning.contains(&b'*'))
 }

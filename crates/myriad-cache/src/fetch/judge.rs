@@ -54,7 +54,7 @@ pub(super) async fn judge(
     let hides_own = told::hides_own(&exchange.request, cache, told, status, fields);
     let refused = |response, why| if hides_own { Report::Incomplete } else { Report::Refused(response, why) };
     let selection = page::selection(fields, &cache.rules, &exchange.request, told, sought.apart);
-    match admission(exchange, cached, &response.head, sought.method, sought.usable_page, arrival) {
+    match admission(exchange, cached, &response.head, &sought, arrival) {
         Admission::Store(_) if stays => {
             writer.fail(StoreFailure(status));
             report(reporter, Report::Refused(response, "use_stale"));
@@ -171,8 +171,7 @@ fn admission(
     exchange: &mut Exchange,
     Cached { origin: place, cache }: Cached<'_>,
     head: &ResponseHead,
-    method: Method,
-    usable_page: bool,
+    sought: &Sought,
     arrival: Arrival,
 ) -> Admission {
     exchange.request.origin_mut().head = Some(head.clone());
@@ -182,17 +181,19 @@ fn admission(
     let no_cache = cache.no_cache.any_true(request, frame).unwrap_or(true);
     let redirects = is_accel_redirect(head, place);
     let fields = request.received.head.fields();
+    let hidden = sought.told.is_some() && rules.shared_fetch.hides_cookies(fields);
     let facts = ResponseFacts {
         status: head.status,
         fields: &head.fields,
-        method,
+        method: sought.method,
         authorization: fields.has(Known::Authorization),
         personal: false,
+        cookies: fields.has(Known::Cookie) && !hidden,
         piece: is_piece(request, head),
         no_cache: no_cache || redirects,
         // Requests below `*_cache_min_uses` do not come here.
         uses: u64::MAX,
-        usable_page,
+        usable_page: sought.usable_page,
         large_request: is_large_request(fields),
         delay_ms: arrival.delay_ms,
     };

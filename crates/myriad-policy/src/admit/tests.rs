@@ -10,6 +10,7 @@ fn facts(status: u16, fields: &Fields) -> ResponseFacts<'_> {
         method: Method::Get,
         authorization: false,
         personal: false,
+        cookies: false,
         piece: false,
         no_cache: false,
         uses: 1,

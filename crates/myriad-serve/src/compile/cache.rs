@@ -7,7 +7,7 @@ use myriad_conf::Text;
 use myriad_conf::model::CacheZoneConf;
 use myriad_conf::settings::{OriginSettings, Settings};
 use myriad_http::Known;
-use myriad_policy::{Invalidate, PersonalCookies, Rules};
+use myriad_policy::{ImpersonalCookies, Invalidate, PersonalCookies, Rules};
 use myriad_script::{Predicates, Template};
 use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
 
@@ -82,8 +82,9 @@ impl Compile<'_> {
 
     fn rules(&mut self, settings: &Settings, origin: &OriginSettings, key: &Template) -> Rules {
         let cache = origin.own::<CacheSettings>();
-        let CacheRules { personal_cookies: cookies, rfc9111, .. } = settings.feature::<CacheRules>();
-        let names: Vec<String> = cookies.names.iter().map(|name| name.lossy().into_owned()).collect();
+        let CacheRules { personal_cookies: cookies, impersonal_cookies, rfc9111, .. } =
+            settings.feature::<CacheRules>();
+        let (names, impersonal) = (lossy(&cookies.names), lossy(impersonal_cookies));
         let names_catalogue = self.scripts.catalogue();
         let holds = |what: Reads| key.reads(|id| names_catalogue.variable(id).reads(what));
         let holds_field = |known: Known| {
@@ -107,6 +108,7 @@ impl Compile<'_> {
             background_update: cache.background_update,
             revalidate: cache.revalidate || *rfc9111,
             personal,
+            impersonal: ImpersonalCookies::new(impersonal.iter().map(String::as_str)),
             authorization_in_key,
             rfc9111: *rfc9111,
             device_class: settings.feature::<DeviceClass>().on,
@@ -154,6 +156,10 @@ impl Compile<'_> {
         let memory_bytes = conf.memory.unwrap_or(share) as usize;
         ZoneLimits { memory_bytes, inactive_ms: conf.inactive, ..ZoneLimits::default() }
     }
+}
+
+fn lossy(names: &[Text]) -> Vec<String> {
+    names.iter().map(|name| name.lossy().into_owned()).collect()
 }
 
 fn disk_limits(conf: &CacheZoneConf) -> DiskLimits {
