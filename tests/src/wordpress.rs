@@ -108,7 +108,15 @@ impl WordPress {
         self.serve_with_php(Place::new(), &self.php().display().to_string())
     }
 
-    /// The same, with the plugin among the must-use plugins.
+    /// The same, with further options.
+    pub fn serve_with(&self, options: &[&str]) -> Server {
+        let place = Place::new();
+        let mut command = self.command(&place, &self.php().display().to_string());
+        command.args(options);
+        Server::run(place, command)
+    }
+
+    /// The same as [`WordPress::serve`], with the plugin among the must-use plugins.
     pub fn serve_with_plugin(&self) -> Server {
         let place = Place::new();
         let mut command = self.command(&place, &self.php().display().to_string());

@@ -19,7 +19,6 @@ use crate::page;
 use crate::reader::FlightBody;
 use crate::stale_instead::stale_instead;
 use myriad_exchange::exchange::{Answer, Exchange, Step};
-use myriad_exchange::runtime::OriginPlace;
 use myriad_origin::respond;
 use myriad_origin::rewrite;
 use myriad_page::{Page, PageMeta, PageView, write_variant};

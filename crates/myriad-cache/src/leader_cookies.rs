@@ -4,8 +4,8 @@ use myriad_http::Known;
 use myriad_net::ResponseBody;
 
 use myriad_exchange::exchange::{Answer, Exchange};
-use myriad_policy::keeps_own_cookie;
 use myriad_origin::{rewrite, sticky};
+use myriad_policy::keeps_own_cookie;
 
 use crate::next::Cached;
 

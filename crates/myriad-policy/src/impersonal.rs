@@ -36,8 +36,7 @@ impl ImpersonalCookies {
 ///
 /// Personal cookies are none of these whatever is listed: they are judged before.
 pub(crate) fn may_be_left_out(response: &ResponseFacts<'_>, rules: &Rules) -> bool {
-    !response.cookies
-        && response.fields.known_all(Known::SetCookie).all(|value| rules.impersonal.sets(value))
+    !response.cookies && response.fields.known_all(Known::SetCookie).all(|value| rules.impersonal.sets(value))
 }
 
 /// Whether the visitor who caused a shared fetch keeps a cookie as it is: it is listed and theirs already, which the origin was

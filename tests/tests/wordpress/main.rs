@@ -1,9 +1,12 @@
 //! `myriad wordpress` in front of a real WordPress with its own MariaDB and php-fpm.
 
 mod closed;
+mod cookies;
+mod crawl;
 mod load;
 mod pages;
 mod people;
+mod settings;
 mod shared;
 
 use std::sync::Arc;

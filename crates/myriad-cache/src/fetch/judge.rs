@@ -1,7 +1,7 @@
 //! An answer is judged: whether it is stored, confirms what is stored, or is for the visitor alone who caused the fetch.
 
 use myriad_http::content_range::ContentRange;
-use myriad_http::{Known, Method, ResponseHead};
+use myriad_http::{Known, ResponseHead};
 use myriad_policy::{Admission, NoVarySearch, Refusal, ResponseFacts, admit, is_large_request, takes_back};
 use myriad_script::Builtin;
 use myriad_store::{Failure as StoreFailure, FlightWriter, KeyRef};

@@ -6,9 +6,10 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
               [-e filename] [-c filename] [-g directives]
        myriad wordpress --root DIR --php SOCKET|HOST:PORT
               [--listen ADDRESS] [--name HOST]... [--prefix DIR]
-              [--user NAME] [-tTq] [--explain URL ...]
+              [--user NAME] [--set NAME=VALUE]... [-tTq] [--explain URL ...]
               [--domain HOST... [--email ADDRESS] [--acme-staging]]
-       myriad wordpress --site 'NAMES DIR PHP [https]'... | --sites FILE ...
+       myriad wordpress --site 'NAMES DIR PHP [https] [NAME=VALUE]...'...
+              | --sites FILE ...
        myriad wordpress --print [--root DIR --php ...]
        myriad wordpress --install-plugin [--must-use] --root DIR [--prefix DIR]
        myriad wordpress --install-object-cache ADDRESS | --remove-object-cache
@@ -56,8 +57,12 @@ myriad wordpress serves a WordPress site without a configuration file:
   --https-listen ADDR
                 : where visitors connect by https (default: 443, or 8443)
   --self-signed : serve HTTPS with a certificate made here, for trying out
-  --site LINE   : one of several sites: NAME[,NAME]... DIR PHP, and https
-                  behind them for a certificate; may be repeated
+  --set NAME=VALUE
+                : a setting of all sites, as search=on or disk=2g; may be
+                  repeated (docs/wordpress.md has the list)
+  --site LINE   : one of several sites: NAME[,NAME]... DIR PHP, and behind
+                  them https for a certificate, and settings of this site;
+                  may be repeated
   --sites FILE  : a file with such a line for each site
   --print       : print the configuration that would run and exit;
                   alone: the preset with {{placeholders}}

@@ -47,6 +47,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
             | "--https-listen"
             | "--site"
             | "--sites"
+            | "--set"
             | "--install-object-cache" => {
                 let is_glued = glued.is_some();
                 let value = glued.or_else(|| arguments.next().and_then(|value| value.into_string().ok()));

@@ -5,6 +5,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::options::Options;
+use super::settings::Settings;
 use super::{sites, values};
 
 /// A site, its values checked.
@@ -15,6 +16,7 @@ pub(super) struct Checked {
     pub(super) root: PathBuf,
     pub(super) php: String,
     pub(super) zone: String,
+    pub(super) settings: Settings,
 }
 
 impl Options {
@@ -29,7 +31,8 @@ impl Options {
             }
             let root = checked_root(&self.root, "--root")?;
             let php = php_address(&self.php, "--php", warnings)?;
-            return Ok(vec![Checked { names, domains, root, php, zone: "wordpress".to_owned() }]);
+            let (zone, settings) = ("wordpress".to_owned(), self.settings.clone());
+            return Ok(vec![Checked { names, domains, root, php, zone, settings }]);
         }
         let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
         let zones = sites::zones(&lines);
@@ -42,7 +45,8 @@ impl Options {
             let php = php_address(&line.php, "php", &mut said).map_err(at)?;
             warnings.extend(said.into_iter().map(at));
             let domains = if line.https { line.names.clone() } else { Vec::new() };
-            Ok(Checked { names: line.names.clone(), domains, root, php, zone })
+            let settings = line.settings.before(&self.settings);
+            Ok(Checked { names: line.names.clone(), domains, root, php, zone, settings })
         });
         checked.collect()
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::https::Https;
 use super::object_cache_change::ObjectCache;
 use super::placement::Placement;
+use super::settings::Settings;
 use super::user::Choice;
 use super::{children, values};
 
@@ -22,6 +23,8 @@ pub(crate) struct Options {
     /// Values of `--site`, each a line as in the file of `--sites`.
     pub(super) sites: Vec<String>,
     pub(super) sites_file: Option<PathBuf>,
+    /// Values of `--set`, for all sites.
+    pub(super) settings: Settings,
     /// User of the workers that serve already, at a reload: another user could not use the cache.
     pub(super) serving: Option<Choice>,
     /// `--install-plugin`: write the plugin into the sites instead of serving them.
@@ -105,6 +108,7 @@ impl Options {
             "--name" => values::add_names(&mut self.names, &value),
             "--prefix" => self.prefix = Some(value.into()),
             "--site" => self.sites.push(value),
+            "--set" => self.settings.add(&value).map_err(|why| format!("wordpress: --set: {why}"))?,
             "--sites" => self.sites_file = Some(value.into()),
             "--install-object-cache" => self.object_cache = Some(ObjectCache::install(value)?),
             _ => self.user = Some(value),

@@ -229,6 +229,7 @@ mod tests {
             root: root.clone(),
             php: "127.0.0.1:9000".to_owned(),
             zone: "wordpress".to_owned(),
+            settings: super::super::settings::Settings::default(),
         }];
         assert_eq!(server(&top.join("prefix"), &sites), Ok(String::new()));
         options.install_plugin(Placement::MustUse).expect("installed");

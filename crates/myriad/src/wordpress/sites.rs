@@ -3,17 +3,18 @@
 //! ```text
 //! # names                      folder      php               certificate
 //! example.com,www.example.com  /var/www/a  /run/php/a.sock   https
-//! example.org                  /var/www/b  127.0.0.1:9001
+//! example.org                  /var/www/b  127.0.0.1:9001    disk=200m queue=20
 //! ```
 
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::settings::Settings;
 use super::values;
 
 /// Form of a line, for messages.
-const FORM: &str = "a line is NAME[,NAME]... FOLDER PHP, and `https` behind them for a certificate";
+const FORM: &str = "a line is NAME[,NAME]... FOLDER PHP, and behind them `https` for a certificate, and settings as in disk=2g";
 
 /// Line of a site, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(super) struct Line {
     pub(super) php: String,
     /// Whether a certificate is issued for its names.
     pub(super) https: bool,
+    /// Settings of this site alone.
+    pub(super) settings: Settings,
 }
 
 /// Reads the values of `--site` and the file of `--sites`.
@@ -73,13 +76,12 @@ impl Line {
     fn parse(text: &str, place: &str, folder: &Path) -> Result<Option<Self>, String> {
         let failed = |why: String| format!("wordpress: {place}: {}", why.trim_start_matches("wordpress: "));
         let words = words(text).map_err(&failed)?;
-        let (list, root, php, https) = match &words[..] {
+        let (list, root, php, more) = match &words[..] {
             [] => return Ok(None),
-            [names, root, php] => (names, root, php, false),
-            [names, root, php, word] if word == "https" => (names, root, php, true),
-            [_, _, _, word, ..] => return Err(failed(format!("\"{word}\" is too much: {FORM}"))),
+            [names, root, php, more @ ..] => (names, root, php, more),
             [..] => return Err(failed(format!("something is missing: {FORM}"))),
         };
+        let (https, settings) = behind(more).map_err(&failed)?;
         let mut names = Vec::new();
         values::add_names(&mut names, list);
         if let Some(name) = names.iter().find(|name| *name == "_") {
@@ -95,8 +97,21 @@ impl Line {
             path if path.contains('/') => folder.join(path).to_string_lossy().into_owned(),
             address => address.to_owned(),
         };
-        Ok(Some(Self { place: place.to_owned(), names, root: folder.join(root), php, https }))
+        Ok(Some(Self { place: place.to_owned(), names, root: folder.join(root), php, https, settings }))
     }
+}
+
+/// What stands behind a site's PHP: whether a certificate is issued, and the site's own settings.
+fn behind(words: &[String]) -> Result<(bool, Settings), String> {
+    let (mut https, mut settings) = (false, Settings::default());
+    for word in words {
+        match &**word {
+            "https" => https = true,
+            word if word.contains('=') => settings.add(word)?,
+            word => return Err(format!("\"{word}\" is too much: {FORM}")),
+        }
+    }
+    Ok((https, settings))
 }
 
 /// Words of a line, up to a word that begins with `#`. Quotation marks hold words with spaces together.
@@ -171,6 +186,8 @@ mod tests {
             (Path::new("/etc/myriad/b c"), "127.0.0.1:9000")
         );
         assert!(!line.https);
+        let line = parsed("a.test /a /b disk=2g https queue=9").expect("sound").expect("a site");
+        assert_eq!((line.https, line.settings.get("disk"), line.settings.get("queue")), (true, "2g", "9"));
         for nothing in ["", "  ", "# a.test /a /b"] {
             assert_eq!(parsed(nothing), Ok(None));
         }
@@ -181,7 +198,9 @@ mod tests {
         for (text, part) in [
             ("a.test /a", "something is missing"),
             ("a.test /a /b tls", "\"tls\" is too much"),
-            ("a.test /a /b https more", "\"https\" is too much"),
+            ("a.test /a /b https more", "\"more\" is too much"),
+            ("a.test /a /b disk=much", "disk is a size"),
+            ("a.test /a /b https colour=red", "\"colour\" is no setting"),
             ("_ /a /b", "names of its own"),
             (", /a /b", "no name"),
             ("http://a.test /a /b", "is no host name"),

@@ -6,7 +6,8 @@ use super::checked::Checked;
 use super::https::Https;
 use super::options::Options;
 use super::quoting::quoted;
-use super::{children, plugin, sites};
+use super::settings::written_pages;
+use super::{children, network, plugin, sites};
 
 /// The preset, in the nginx language, with `{{tokens}}` that the command line fills in.
 const PRESET: &str = include_str!("../../../../presets/wordpress.conf");
@@ -51,19 +52,21 @@ impl Options {
         };
         let of_site = |site: &Checked| -> Result<Vec<(&str, String)>, String> {
             let names = if site.names.is_empty() { "_".to_owned() } else { site.names.join(" ") };
-            Ok(vec![
+            let pool = pool_name(&pools, &site.php);
+            let mut values = site.chosen(&pool, self.children_of(&site.php), has_plugin(site));
+            values.extend([
                 ("listen", listen.clone()),
                 ("https", https.server(prefix, &tls, &site.domains)?),
                 ("server_name", names),
                 ("root", quoted(&site.root)?),
-                ("pool", pool_name(&pools, &site.php)),
-                ("php_children", self.children_of(&site.php).to_string()),
+                ("pool", pool),
                 ("cache", quoted(&cache.join(&site.zone))?),
                 ("zone", site.zone.clone()),
                 ("purgers", purgers(site).0.to_owned()),
                 ("purge_access", purgers(site).1.to_owned()),
                 ("clock", if has_plugin(site) { "fastcgi_param MYRIAD_CLOCK on;" } else { "" }.to_owned()),
-            ])
+            ]);
+            Ok(values)
         };
         let of_sites = sites.iter().map(of_site).collect::<Result<Vec<_>, _>>()?;
         let plugins = plugin::server(prefix, sites)?;
@@ -87,6 +90,59 @@ impl Options {
         self.children.or_else(|| children::of_pool(php)).unwrap_or(children::UNKNOWN)
     }
 }
+
+impl Checked {
+    /// Words of the preset that follow from the site's settings. `children` are those of its pool of php-fpm; where the plugin tells
+    /// of changes, pages that other plugins have written are passed over, for it does not know of them.
+    fn chosen<'a>(&self, pool: &str, children: u32, has_plugin: bool) -> Values<'a> {
+        let settings = &self.settings;
+        let is = |name: &str, value: &str| settings.get(name) == value;
+        let or_nothing = |holds: bool, text: &str| if holds { text } else { "" }.to_owned();
+        let (queue_zone, site_children) = match settings.get("children") {
+            "" => (pool.to_owned(), children.to_string()),
+            own => (self.zone.clone(), own.to_owned()),
+        };
+        let memory = settings.get("memory");
+        let written = self.written(has_plugin);
+        vec![
+            ("search", settings.get("search").to_owned()),
+            ("rest", settings.get("rest").to_owned()),
+            ("multisite", network::rules(settings.get("multisite"), &self.root)),
+            ("plugin_headers", or_nothing(!written.is_empty(), PLUGIN_HEADERS)),
+            ("plugin_pages", written),
+            ("agents", or_nothing(is("link_previews", "fresh"), " $own_by_agent")),
+            ("xmlrpc", or_nothing(is("xmlrpc", "off"), XMLRPC_OFF)),
+            ("frames", or_nothing(is("frames", "same"), "add_header X-Frame-Options $frame_options always;")),
+            ("validity", settings.get("validity").to_owned()),
+            ("uploads", settings.get("uploads").to_owned()),
+            ("disk", settings.get("disk").to_owned()),
+            ("memory", if memory.is_empty() { String::new() } else { format!(" memory={memory}") }),
+            ("queue_zone", queue_zone),
+            ("site_children", site_children),
+            ("queue", settings.get("queue").to_owned()),
+        ]
+    }
+
+    /// Where pages are looked for that plugins have written: in the folders that there are, unless a setting says otherwise.
+    fn written(&self, has_plugin: bool) -> String {
+        let is_on = match self.settings.get("plugin_pages") {
+            "" => !has_plugin,
+            word => word == "on",
+        };
+        let cache = self.root.join("wp-content/cache");
+        let is_asked = self.settings.has("plugin_pages");
+        if is_on { written_pages(|folder| is_asked || cache.join(folder).is_dir()) } else { String::new() }
+    }
+}
+
+/// What `location /` says besides where it serves pages that plugins have written.
+const PLUGIN_HEADERS: &str = "gzip_static on;
+            add_header Cache-Control $written_control;";
+
+/// Location of XML-RPC where nobody may ask it.
+const XMLRPC_OFF: &str = "location ~* \"/xmlrpc\\.php(?:/|$)\" {
+            return 403;
+        }";
 
 /// Addresses of the pools of php-fpm, each once.
 fn pools(sites: &[Checked]) -> Vec<&str> {
@@ -159,24 +215,26 @@ fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
 mod tests {
     use std::path::PathBuf;
 
+    use super::super::settings::Settings;
     use super::*;
 
     #[test]
     fn every_token_of_the_preset_is_filled_in() {
         let names = [("listen", "L"), ("https", "H;"), ("server_name", "N"), ("root", "R"), ("pool", "G")];
-        let more = [
-            ("cache", "C"),
-            ("zone", "Z"),
-            ("php_children", "5"),
-            ("purgers", ""),
-            ("purge_access", ""),
-            ("clock", "K;"),
-        ];
-        let site = names.into_iter().chain(more);
+        let more = [("cache", "C"), ("zone", "Z"), ("purgers", ""), ("purge_access", ""), ("clock", "K;")];
+        let checked = Checked {
+            names: Vec::new(),
+            domains: Vec::new(),
+            root: PathBuf::from("/nowhere"),
+            php: "P".to_owned(),
+            zone: "Z".to_owned(),
+            settings: Settings::default(),
+        };
         let owned = |values: Vec<(&'static str, &str)>| -> Vec<_> {
             values.into_iter().map(|(name, value)| (name, value.to_owned())).collect()
         };
-        let site = owned(site.collect());
+        let mut site = owned(names.into_iter().chain(more).collect());
+        site.extend(checked.chosen("G", 5, false));
         let pool = owned(vec![("pool", "G"), ("php", "P"), ("php_children", "5")]);
         let of_all = [("issuer", "I;"), ("unknown_names", "U;"), ("plugins", "A;")];
         let of_all = of_all.map(|(name, value)| (name, value.to_owned()));
@@ -198,6 +256,7 @@ mod tests {
             root: PathBuf::new(),
             php: php.to_owned(),
             zone: String::new(),
+            settings: Settings::default(),
         };
         let sites = ["unix:/a", "unix:/b", "unix:/a"].map(site);
         let pools = pools(&sites);

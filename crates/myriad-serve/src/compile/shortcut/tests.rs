@@ -101,6 +101,17 @@ fn the_wordpress_preset_takes_the_short_way() {
         ("{{cache}}", "/nowhere/pages"),
         ("{{zone}}", "wordpress"),
         ("{{purgers}}", ""),
+        ("{{search}}", "off"),
+        ("{{rest}}", "off"),
+        ("{{plugin_pages}}", ""),
+        ("{{agents}}", ""),
+        ("{{validity}}", "1m"),
+        ("{{uploads}}", "64m"),
+        ("{{disk}}", "1g"),
+        ("{{memory}}", ""),
+        ("{{queue_zone}}", "php"),
+        ("{{site_children}}", "5"),
+        ("{{queue}}", "256"),
     ];
     let filled = words.iter().fold(preset.to_owned(), |text, (word, value)| text.replace(word, value));
     let stands_alone = |line: &str| line.starts_with("{{") && line.ends_with("}}");

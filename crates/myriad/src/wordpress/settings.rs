@@ -1,0 +1,173 @@
+//! Settings of sites: `--set NAME=VALUE` for all of them, and in the line of a site for that one.
+
+use std::fmt::Write;
+
+/// Setting that there is.
+struct Known {
+    name: &'static str,
+    /// Value where none is given; empty where it follows from the site.
+    default: &'static str,
+    takes: Takes,
+}
+
+/// Values that a setting takes.
+enum Takes {
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A size as the configuration has it: a number of bytes, or with `k`, `m` or `g`.
+    Size,
+    /// A time as the configuration has it: a number with `s`, `m`, `h` or `d`.
+    Time,
+    /// A number from 1 up to this one.
+    Number(u32),
+}
+
+const ON_OFF: &[&str] = &["on", "off"];
+
+const KNOWN: [Known; 13] = [
+    known("search", "off", Takes::Word(ON_OFF)),
+    known("rest", "off", Takes::Word(ON_OFF)),
+    known("multisite", "", Takes::Word(&["off", "subdirectories", "subdomains"])),
+    known("plugin_pages", "", Takes::Word(ON_OFF)),
+    known("link_previews", "shared", Takes::Word(&["shared", "fresh"])),
+    known("xmlrpc", "on", Takes::Word(ON_OFF)),
+    known("frames", "same", Takes::Word(&["same", "any"])),
+    known("validity", "1m", Takes::Time),
+    known("uploads", "64m", Takes::Size),
+    known("disk", "1g", Takes::Size),
+    known("memory", "", Takes::Size),
+    known("children", "", Takes::Number(100_000)),
+    known("queue", "256", Takes::Number(100_000)),
+];
+
+const fn known(name: &'static str, default: &'static str, takes: Takes) -> Known {
+    Known { name, default, takes }
+}
+
+/// Settings that were given, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Settings(Vec<(&'static str, String)>);
+
+impl Settings {
+    /// Adds one, written `NAME=VALUE`.
+    ///
+    /// # Errors
+    /// A sentence that names what there is.
+    pub(super) fn add(&mut self, text: &str) -> Result<(), String> {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        let Some(known) = KNOWN.iter().find(|known| known.name == name) else {
+            let names: Vec<_> = KNOWN.iter().map(|known| known.name).collect();
+            return Err(format!("\"{name}\" is no setting; there are {}", names.join(", ")));
+        };
+        if !known.takes.allows(value) {
+            return Err(format!("{name} is {}, and not \"{value}\"", known.takes.words()));
+        }
+        self.0.push((known.name, value.to_owned()));
+        Ok(())
+    }
+
+    /// These before those of all sites.
+    pub(super) fn before(&self, of_all: &Settings) -> Settings {
+        Settings(of_all.0.iter().chain(&self.0).cloned().collect())
+    }
+
+    /// Value of a setting: the one given last, else its default.
+    pub(super) fn get(&self, name: &str) -> &str {
+        let given = self.0.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
+        let default = || KNOWN.iter().find(|known| known.name == name).map(|known| known.default);
+        given.or_else(default).unwrap_or_default()
+    }
+
+    /// Whether it was given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| *known == name)
+    }
+}
+
+impl Takes {
+    fn allows(&self, value: &str) -> bool {
+        let units = |letters: &[char]| {
+            let digits = value.strip_suffix(letters).unwrap_or(value);
+            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.len() <= 9;
+            is_number && digits.parse::<u32>().is_ok_and(|number| number > 0)
+        };
+        match self {
+            Takes::Word(words) => words.contains(&value),
+            Takes::Size => units(&['k', 'm', 'g', 'K', 'M', 'G']),
+            Takes::Time => units(&['s', 'm', 'h', 'd']),
+            Takes::Number(most) => units(&[]) && value.parse::<u32>().is_ok_and(|number| number <= *most),
+        }
+    }
+
+    /// The values in words.
+    fn words(&self) -> String {
+        match self {
+            Takes::Word(words) => words.join(" or "),
+            Takes::Size => "a size as in 64m, 512k or 2g".to_owned(),
+            Takes::Time => "a time as in 30s, 1m or 1d".to_owned(),
+            Takes::Number(most) => format!("a number from 1 to {most}"),
+        }
+    }
+}
+
+/// Folders below `wp-content/cache` into which plugins write pages, and what a page is called there: after `$host` and the path,
+/// which ends with `/`.
+const WRITTEN: [(&str, &str); 4] = [
+    ("supercache", "index$written_https.html"),
+    ("page_enhanced", "_index_slash$written_ssl.html"),
+    ("wp-rocket", "index$written_https.html"),
+    ("cache-enabler", "$scheme-index.html"),
+];
+
+/// Where `try_files` looks for pages that plugins have written into these folders.
+pub(super) fn written_pages(folders: impl Fn(&str) -> bool) -> String {
+    WRITTEN.iter().filter(|(folder, _)| folders(folder)).fold(String::new(), |mut text, (folder, name)| {
+        let _ = write!(text, "/wp-content/cache/{folder}/${{written_page}}{name} ");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(texts: &[&str]) -> Result<Settings, String> {
+        let mut settings = Settings::default();
+        texts.iter().try_for_each(|text| settings.add(text)).map(|()| settings)
+    }
+
+    #[test]
+    fn the_last_value_counts_and_those_of_a_site_come_before_those_of_all() {
+        let of_all = given(&["disk=2g", "queue=10", "disk=3g"]).expect("sound");
+        assert_eq!((of_all.get("disk"), of_all.get("queue"), of_all.get("uploads")), ("3g", "10", "64m"));
+        let own = given(&["queue=20"]).expect("sound").before(&of_all);
+        assert_eq!((own.get("disk"), own.get("queue")), ("3g", "20"));
+        assert!(own.has("disk") && !own.has("rest"));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_told() {
+        for (text, part) in [
+            ("rest=yes", "rest is on or off, and not \"yes\""),
+            ("rest", "rest is on or off"),
+            ("disk=1g; root /", "disk is a size"),
+            ("disk=0", "disk is a size"),
+            ("disk=m", "disk is a size"),
+            ("validity=1x", "validity is a time"),
+            ("queue=0", "queue is a number from 1"),
+            ("queue=1000000", "queue is a number from 1"),
+            ("colour=red", "\"colour\" is no setting; there are search, rest"),
+            ("", "is no setting"),
+        ] {
+            let error = given(&[text]).expect_err(text);
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn pages_of_plugins_are_looked_for_where_there_are_some() {
+        assert_eq!(written_pages(|_| false), "");
+        let text = written_pages(|folder| folder == "supercache");
+        assert_eq!(text, "/wp-content/cache/supercache/${written_page}index$written_https.html ");
+    }
+}

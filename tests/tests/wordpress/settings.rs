@@ -1,0 +1,203 @@
+//! What `--set` changes, and what the preset says to browsers.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use myriad_tests::{Answer, Request, Server, WordPress};
+
+use super::{browser, newest_post, page, start};
+
+fn set(site: &WordPress, settings: &[&str]) -> Server {
+    let options: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+    site.serve_with(&options)
+}
+
+fn twice(server: &Server, request: &Request) -> (String, String) {
+    let seen = || server.fetch(request).cache().to_owned();
+    (seen(), seen())
+}
+
+#[test]
+fn rest_on_shares_what_wordpress_tells_everybody_and_nothing_else() {
+    let site = WordPress::shared();
+    let server = set(&site, &["rest=on"]);
+    let get = |target: &str| browser(&server, target);
+    for target in ["/wp-json/wp/v2/posts?per_page=1", "/wp-json/wp/v2/categories/?per_page=2"] {
+        assert_eq!(twice(&server, &get(target)), ("MISS".into(), "HIT".into()), "{target}");
+        assert_eq!(server.fetch(&get(&format!("{target}&utm_source=x"))).cache(), "HIT", "{target}");
+        for own in [
+            get(target).field("X-WP-Nonce", "0123456789"),
+            get(target).field("Cookie", "wordpress_logged_in_0=v"),
+            get(&format!("{target}&_wpnonce=0123456789")),
+            get(target).field("Authorization", "Basic YTpi"),
+        ] {
+            assert_eq!(server.fetch(&own).cache(), "BYPASS", "{target}");
+        }
+        assert_ne!(server.fetch(&get(target).by("POST")).cache(), "HIT");
+    }
+    for target in [
+        "/wp-json/",
+        "/wp-json/wc/store/v1/cart",
+        "/wp-json/wp/v2/settings",
+        "/wp-json/wp/v2/users-x/",
+        "/?rest_route=/wp/v2/posts",
+        "/x/y/wp-json/wp/v2/posts",
+    ] {
+        assert_eq!(twice(&server, &get(target)), ("BYPASS".into(), "BYPASS".into()), "{target}");
+    }
+}
+
+#[test]
+fn searches_previews_and_xml_rpc_are_as_they_were_set() {
+    let site = WordPress::shared();
+    let server = set(&site, &["search=on", "link_previews=fresh", "xmlrpc=off", "frames=any"]);
+    for target in ["/?s=bread", "/search/bread/"] {
+        assert_eq!(twice(&server, &browser(&server, target)), ("MISS".into(), "HIT".into()), "{target}");
+    }
+    assert_eq!(page(&server, "/").field("X-Frame-Options"), None);
+    assert_eq!(page(&server, "/").cache(), "HIT");
+    let preview = browser(&server, "/").field("User-Agent", "WhatsApp/2.23.20.0 A");
+    assert_eq!(server.fetch(&preview).cache(), "BYPASS");
+    assert_eq!(page(&server, "/xmlrpc.php").status, 403);
+    assert_eq!(server.fetch(&Request::post("//xmlrpc.php/x", "<a/>")).status, 403);
+}
+
+/// A file beside one that a plugin has written, as `gzip -9` makes it.
+fn gzipped(text: &str) -> Vec<u8> {
+    let mut child =
+        Command::new("gzip").arg("-9").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip");
+    child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("written");
+    child.wait_with_output().expect("gzipped").stdout
+}
+
+#[test]
+fn pages_that_plugins_have_written_are_sent_to_visitors_whom_nobody_knows() {
+    let site = WordPress::shared();
+    let server = set(&site, &["plugin_pages=on"]);
+    let name = format!("written-{}", server.port);
+    let files = [
+        ("supercache", "index.html"),
+        ("page_enhanced", "_index_slash.html"),
+        ("wp-rocket", "index.html"),
+        ("cache-enabler", "http-index.html"),
+    ];
+    for (folder, file) in files {
+        let place = site
+            .root()
+            .join("wp-content/cache")
+            .join(folder)
+            .join("127.0.0.1")
+            .join(format!("{name}-{folder}"));
+        fs::create_dir_all(&place).expect("folders");
+        let text = format!("<html>a page in a file of {folder}</html>");
+        fs::write(place.join(file), &text).expect("written");
+        fs::write(place.join(format!("{file}.gz")), gzipped(&text)).expect("written");
+        let target = format!("/{name}-{folder}/");
+        let get = |target: &str| browser(&server, target);
+        let is_file =
+            |answer: &Answer| String::from_utf8_lossy(&answer.content()).contains("a page in a file of");
+        for request in [get(&target), get(&format!("{target}?utm_source=x")), get(&target).accepting("gzip")]
+        {
+            let answer = server.fetch(&request);
+            assert!(is_file(&answer) && answer.status == 200, "{folder}: {}", answer.text());
+            assert_eq!(answer.field("Content-Type"), Some("text/html; charset=utf-8"), "{folder}");
+            assert_eq!(answer.field("Cache-Control"), Some("max-age=3, must-revalidate"), "{folder}");
+            assert_eq!(answer.field("X-Frame-Options"), Some("SAMEORIGIN"), "{folder}");
+        }
+        assert_eq!(server.fetch(&get(&target).accepting("gzip")).coding(), "gzip", "{folder}");
+        let own = [
+            get(&target).field("Cookie", "wordpress_logged_in_0=v"),
+            get(&target).field("Cookie", "a=b; comment_author_1=v"),
+            get(&target).field("Authorization", "Basic YTpi"),
+            get(&target).field("X-Requested-With", "XMLHttpRequest"),
+            get(&target).field("X-Forwarded-Proto", "https"),
+            get(&target).field("User-Agent", "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/126.0 Mobile Safari/537.36"),
+            get(&target).by("POST"),
+            get(&format!("{target}?a=b")),
+            get(&format!("{target}?preview=true")),
+            get(&format!("/{name}-{folder}")),
+            get(&format!("/{target}")),
+            get(&format!("/x/..{target}")),
+            Request::get(&target).host("other.example"),
+            Request::get(&target).host("..").field("X-A", "b"),
+        ];
+        for request in own {
+            assert!(!is_file(&server.fetch(&request)), "{folder}: {request:?}");
+        }
+    }
+}
+
+#[test]
+fn sites_of_a_network_in_folders_share_the_files_of_one_wordpress() {
+    let site = WordPress::shared();
+    let server = set(&site, &["multisite=subdirectories"]);
+    let evil = format!("evil-{}.php", server.port);
+    fs::write(site.root().join("wp-content/uploads").join(&evil), "<?php echo 'owned';").expect("write");
+    let style = "/wp-includes/css/dist/block-library/style.min.css";
+    let answer = page(&server, &format!("/blog-2{style}?ver=6"));
+    assert!(answer.body == fs::read(site.root().join(&style[1..])).expect("file"));
+    assert_eq!(answer.field("Cache-Control"), Some("max-age=31536000"));
+    let login = page(&server, "/blog-2/wp-login.php");
+    assert_eq!((login.status, login.cache()), (200, "-"));
+    assert!(login.text().contains("user_login"));
+    let slash = page(&server, "/blog-2/wp-admin");
+    assert_eq!(slash.status, 301);
+    assert!(slash.field("Location").is_some_and(|to| to.ends_with("/blog-2/wp-admin/")));
+    let admin = page(&server, "/blog-2/wp-admin/");
+    assert_eq!((admin.status, admin.cache()), (302, "BYPASS"), "a stranger is sent to the log-in page");
+    for closed in [
+        format!("/blog-2/wp-content/uploads/{evil}"),
+        "/blog-2/wp-config.php".to_owned(),
+        "/blog-2/wp-includes/functions.php".to_owned(),
+    ] {
+        assert_eq!(page(&server, &closed).status, 404, "{closed}");
+    }
+    // Where there is no network a folder is a folder.
+    let plain = site.serve();
+    assert_eq!(page(&plain, "/blog-2/wp-login.php").status, 404);
+}
+
+#[test]
+fn browsers_are_told_what_keeps_a_page_safe_once() {
+    let (site, server) = start();
+    let script = "<?php if (str_contains($_SERVER['PATH_INFO'], 'deny')) header('X-Frame-Options: DENY'); \
+                  if (str_contains($_SERVER['PATH_INFO'], 'policy')) header(\"Content-Security-Policy: frame-ancestors 'self' https://a.example\"); \
+                  header('X-Content-Type-Options: nosniff'); echo 'words';";
+    fs::write(site.root().join("framed.php"), script).expect("write");
+    let framed = |target: &str| {
+        let answer = page(&server, target);
+        let sniffing: Vec<_> = answer.all("X-Content-Type-Options").collect();
+        assert_eq!(sniffing, ["nosniff"], "{target}");
+        let frames: Vec<_> = answer.all("X-Frame-Options").map(str::to_owned).collect();
+        frames.join(" | ")
+    };
+    let port = server.port;
+    for (target, frames) in [
+        ("/".to_owned(), "SAMEORIGIN"),
+        (format!("/framed.php/plain/{port}"), "SAMEORIGIN"),
+        (format!("/framed.php/deny/{port}"), "DENY"),
+        (format!("/framed.php/policy/{port}"), ""),
+        (format!("{}embed/", newest_post(&server)), ""),
+        ("/wp-login.php".to_owned(), "SAMEORIGIN"),
+        ("/wp-includes/css/dist/block-library/style.min.css".to_owned(), "SAMEORIGIN"),
+    ] {
+        for _ in 0..2 {
+            assert_eq!(framed(&target), frames, "{target}");
+        }
+    }
+    fs::write(
+        site.root().join("wp-content/uploads/drawing.svg"),
+        "<svg xmlns='http://www.w3.org/2000/svg'/>",
+    )
+    .expect("write");
+    let drawing = page(&server, "/wp-content/uploads/drawing.svg?ver=1");
+    assert!(drawing.field("Content-Security-Policy").is_some_and(|policy| policy.contains("sandbox")));
+    assert_eq!(drawing.all("Cache-Control").collect::<Vec<_>>(), ["max-age=31536000", "immutable"]);
+    let plain = page(&server, "/wp-content/uploads/drawing.svg");
+    assert_eq!(plain.all("Cache-Control").collect::<Vec<_>>(), ["max-age=604800"]);
+    // What is not on disk is WordPress's to answer, whatever its version is said to be.
+    let missing = page(&server, "/wp-content/uploads/missing.svg?ver=1");
+    assert_eq!(missing.status, 404);
+    assert!(missing.all("Cache-Control").all(|control| !control.contains("immutable")));
+}
