@@ -4,7 +4,6 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, Method};
 
 use crate::freshness::freshness;
-use crate::impersonal::may_be_left_out;
 use crate::request_status::is_of_the_request;
 use crate::validity::{Freshness, Source, is_private};
 use crate::{Refusal, Rules, UseStale, VaryError, VaryRule, rfc9111};
@@ -228,6 +227,13 @@ fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), 
         Ok(_) => Ok(()),
         Err(VaryError::Any | VaryError::TooLong) => Err(Refusal::Vary),
     }
+}
+
+/// Whether the cookies of an answer may be left out of its stored page: `impersonal_cookies` names each of them, and the origin was
+/// told no cookie, so that the answer was made for nobody in particular (RFC 9111 §7.3 leaves it to `Cache-Control` whether an
+/// answer with `Set-Cookie` is stored).
+fn may_be_left_out(response: &ResponseFacts<'_>, rules: &Rules) -> bool {
+    !response.cookies && response.fields.known_all(Known::SetCookie).all(|value| rules.impersonal.sets(value))
 }
 
 /// Whether an answer takes back what is stored of its page: it is one of 2xx to 4xx, and was not stored for a reason that

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{IgnoreHeaders, PersonalCookies, StatusMatch, ValidFor};
+use crate::{IgnoreHeaders, ImpersonalCookies, PersonalCookies, StatusMatch, ValidFor};
 
 const NOW: u64 = 1_795_226_400_000;
 
@@ -450,4 +450,54 @@ fn a_piece_whose_range_stands_in_the_key_is_a_page_of_its_own() {
     assert!(matches!(piece(206), Admission::Store(_)));
     assert_eq!(piece(304), Admission::Refuse(Refusal::Status));
     assert_eq!(admit(&facts(206, &fields), &rules, NOW), Admission::Refuse(Refusal::Status));
+}
+
+/// Why an answer with these fields is not stored where `impersonal_cookies` names these; `cookies`: the origin was told some.
+fn refused_of(cookies: bool, fields: &[(&str, &str)], names: &[&str]) -> Option<Refusal> {
+    let rules = Rules {
+        ignore: IgnoreHeaders::default(),
+        impersonal: ImpersonalCookies::new(names.iter().copied()),
+        ..greedy()
+    };
+    let fields: Fields = fields.iter().copied().collect();
+    match admit(&ResponseFacts { cookies, ..facts(200, &fields) }, &rules, NOW) {
+        Admission::Store(_) => None,
+        Admission::Refuse(why) => Some(why),
+    }
+}
+
+#[test]
+fn a_listed_cookie_keeps_no_page_out() {
+    let set = [("Set-Cookie", "pll_language=en; path=/")];
+    assert_eq!(refused_of(false, &set, &["pll_language"]), None);
+    assert_eq!(refused_of(false, &set, &["pll_*"]), None);
+    assert_eq!(refused_of(false, &set, &[]), Some(Refusal::SetCookie));
+    assert_eq!(refused_of(false, &set, &["pll_lang"]), Some(Refusal::SetCookie));
+    assert_eq!(refused_of(false, &set, &["PLL_LANGUAGE"]), Some(Refusal::SetCookie), "names have a case");
+}
+
+#[test]
+fn one_cookie_that_is_not_listed_keeps_the_page_out() {
+    let both = [("Set-Cookie", "pll_language=en"), ("Set-Cookie", "token=1")];
+    assert_eq!(refused_of(false, &both, &["pll_language"]), Some(Refusal::SetCookie));
+    let reversed = [both[1], both[0]];
+    assert_eq!(refused_of(false, &reversed, &["pll_language"]), Some(Refusal::SetCookie));
+    let unnamed = [("Set-Cookie", "=pll_language"), ("Set-Cookie", "")];
+    assert_eq!(refused_of(false, &unnamed, &["pll_language"]), Some(Refusal::SetCookie));
+}
+
+#[test]
+fn an_answer_to_a_request_that_told_cookies_is_not_stored() {
+    let set = [("Set-Cookie", "pll_language=en")];
+    assert_eq!(refused_of(true, &set, &["pll_language"]), Some(Refusal::SetCookie));
+}
+
+#[test]
+fn neither_a_session_nor_private_is_stored_whatever_is_listed() {
+    let session = [("Set-Cookie", "PHPSESSID=1")];
+    assert_eq!(refused_of(false, &session, &["PHPSESSID", "PHP*"]), Some(Refusal::PersonalCookie));
+    let private = [("Set-Cookie", "pll_language=en"), ("Cache-Control", "private")];
+    assert_eq!(refused_of(false, &private, &["pll_language"]), Some(Refusal::Private));
+    let no_store = [("Set-Cookie", "pll_language=en"), ("Cache-Control", "no-store")];
+    assert_eq!(refused_of(false, &no_store, &["pll_language"]), Some(Refusal::CacheControl));
 }

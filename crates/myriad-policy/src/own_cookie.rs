@@ -1,0 +1,37 @@
+//! Whether a visitor keeps a cookie that the origin was not told of.
+
+use myriad_http::{Fields, Known, uri};
+
+use crate::Rules;
+
+/// Whether the visitor who caused a shared fetch keeps a cookie as it is: `impersonal_cookies` names it, and it is theirs already,
+/// which the origin was not told, so that it set the cookie as for a newcomer. A consent that was given would be taken back.
+pub fn keeps_own_cookie(request: &Fields, set_cookie: &[u8], rules: &Rules) -> bool {
+    let name = set_cookie.split(|byte| matches!(byte, b'=' | b';')).next().unwrap_or_default().trim_ascii();
+    rules.shared_fetch.hides_cookies(request)
+        && rules.impersonal.sets(set_cookie)
+        && request.known_all(Known::Cookie).any(|sent| uri::cookie(sent, name).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ImpersonalCookies, SharedFetch};
+
+    #[test]
+    fn who_has_the_cookie_keeps_it() {
+        let rules = Rules {
+            impersonal: ImpersonalCookies::new(["consent", "pll_*"]),
+            shared_fetch: SharedFetch { on: true, ..SharedFetch::default() },
+            ..Rules::default()
+        };
+        let keeps = |sent: &str, set: &[u8]| {
+            let request: Fields = [("Cookie", sent)].into_iter().collect();
+            keeps_own_cookie(&request, set, &rules)
+        };
+        assert!(keeps("a=1; consent=yes", b"consent=unset; path=/"));
+        assert!(!keeps("a=1; xconsent=yes", b"consent=unset"));
+        assert!(!keeps("consent=yes", b"pll_language=en"), "another one");
+        assert!(!keeps("a=1", b"a=2"), "not listed");
+    }
+}
