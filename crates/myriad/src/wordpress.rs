@@ -34,4 +34,5 @@ pub(crate) use options::Options;
 pub(crate) use prefix::{name, pid_file, prefix, prepare};
 pub(crate) use preset::Preset;
 pub(crate) use running::{Command, facts, greeting};
+pub(crate) use settings::largest_upload;
 pub(crate) use template::template;

@@ -119,11 +119,9 @@ fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
 }
 
-/// `client_max_body_size` of the preset.
+/// `client_max_body_size` of the preset, where no site has it otherwise (`--set uploads=`).
 fn body() -> u64 {
-    let preset = String::from_utf8_lossy(wordpress::template());
-    let value = preset.lines().find_map(|line| line.trim().strip_prefix("client_max_body_size "));
-    value.and_then(|value| parse_amount(value.split(';').next()?)).unwrap_or(1 << 20)
+    parse_amount(wordpress::largest_upload()).unwrap_or(1 << 20)
 }
 
 fn kernel() -> Vec<(String, u64)> {

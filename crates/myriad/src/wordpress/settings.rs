@@ -40,6 +40,15 @@ const KNOWN: [Known; 13] = [
     known("queue", "256", Takes::Number(100_000)),
 ];
 
+/// Largest request of a site for which nothing else was set.
+pub(crate) fn largest_upload() -> &'static str {
+    default_of("uploads")
+}
+
+fn default_of(name: &str) -> &'static str {
+    KNOWN.iter().find(|known| known.name == name).map_or("", |known| known.default)
+}
+
 const fn known(name: &'static str, default: &'static str, takes: Takes) -> Known {
     Known { name, default, takes }
 }
@@ -74,8 +83,7 @@ impl Settings {
     /// Value of a setting: the one given last, else its default.
     pub(super) fn get(&self, name: &str) -> &str {
         let given = self.0.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
-        let default = || KNOWN.iter().find(|known| known.name == name).map(|known| known.default);
-        given.or_else(default).unwrap_or_default()
+        given.unwrap_or_else(|| default_of(name))
     }
 
     /// Whether it was given.
