@@ -71,7 +71,7 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
         name: name.to_owned(),
         peers: peers.collect(),
         balance: Balance::default(),
-        keepalive: KeepAlive { http: HTTP_IDLE, ..KeepAlive::default() },
+        keepalive: KeepAlive { http: HTTP_IDLE, is_tried: true, ..KeepAlive::default() },
         queue: None,
         sticky: false,
         names: None,

@@ -240,6 +240,9 @@ pub struct KeepAlive {
     /// Longest idleness of a FastCGI connection in milliseconds, where that is shorter: it holds a php-fpm child that
     /// serves nobody meanwhile.
     pub fastcgi_timeout_ms: u64,
+    /// Whether nobody has said that connections are kept, so that one of HTTP/2 is asked once whether the origin reads on after its
+    /// first answer.
+    pub is_tried: bool,
 }
 
 impl Default for KeepAlive {
@@ -253,6 +256,7 @@ impl Default for KeepAlive {
             time_ms: bare.keepalive_time,
             timeout_ms: bare.keepalive_timeout,
             fastcgi_timeout_ms: 1000,
+            is_tried: false,
         }
     }
 }

@@ -44,6 +44,8 @@ pub enum ErrorKind {
     Timeout,
     /// The origin closed the connection too early (`error`).
     Closed,
+    /// A kept connection of HTTP/2 on which nothing comes any more, not even an answer to PING (`error`).
+    Silent,
     /// Reading from or writing to the origin failed (`error`).
     Io,
     /// The FastCGI application refused to run the request (`error`).

@@ -240,6 +240,7 @@ fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
         ErrorKind::Connect
         | ErrorKind::Tls
         | ErrorKind::Closed
+        | ErrorKind::Silent
         | ErrorKind::Io
         | ErrorKind::Refused
         | ErrorKind::Rejected => retry.error,

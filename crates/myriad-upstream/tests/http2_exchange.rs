@@ -3,11 +3,8 @@
 mod support;
 
 use std::cell::RefCell;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::mpsc;
-use std::task::Poll;
 
 use bytes::Bytes;
 use myriad_http::h2::{Config, ErrorCode};
@@ -15,29 +12,8 @@ use myriad_http::{Fields, Method, ResponseHead};
 use myriad_upstream::{
     Address, ErrorKind, Group, HttpPool, Observer, OriginError, OriginRequest, RequestPayload,
 };
-use support::http2::{Asked, answer, http2, serve};
+use support::http2::{Asked, answer, boxed, http2, serve, together};
 use support::{Made, Origin, group, keeping, next, read, refused, run};
-
-type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
-
-fn boxed<'a, T>(future: impl Future<Output = T> + 'a) -> Boxed<'a, T> {
-    Box::pin(future)
-}
-
-/// What they come to, in their order, each polled in turn.
-async fn together<T>(mut all: Vec<Boxed<'_, T>>) -> Vec<T> {
-    let mut done: Vec<Option<T>> = all.iter().map(|_| None).collect();
-    poll_fn(|cx| {
-        for (future, done) in all.iter_mut().zip(&mut done).filter(|(_, done)| done.is_none()) {
-            if let Poll::Ready(result) = future.as_mut().poll(cx) {
-                *done = Some(result);
-            }
-        }
-        if done.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
-    done.into_iter().flatten().collect()
-}
 
 async fn text(group: &Group, pool: &HttpPool, request: OriginRequest) -> Result<String, OriginError> {
     let response = group.fetch(pool, request).await?;

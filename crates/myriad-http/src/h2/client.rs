@@ -4,6 +4,7 @@
 //! by those that were opened, bodies by their windows. An origin that breaks a rule of the connection ends it; one that breaks
 //! a rule of a stream ends that stream, and the connection opens no more.
 
+mod alive;
 mod answers;
 mod control;
 mod requests;
@@ -22,6 +23,7 @@ use super::patience::Patience;
 use super::settings::{self, Settings};
 use super::{FRAME_HEADER, MAX_FRAME, PREFACE};
 use crate::{Fields, ParseError, ResponseHead};
+use alive::Alive;
 use stream::Streams;
 
 /// Most bytes of a header block, compressed and not: what an answer may have is less, but a block that is too large for one request
@@ -115,6 +117,7 @@ pub struct Client {
     turn: u64,
     block: Option<Block>,
     patience: Patience,
+    alive: Alive,
     header_block: Vec<u8>,
     lost: VecDeque<(u32, Lost)>,
     output: Output,
@@ -137,6 +140,7 @@ impl Client {
             turn: 1,
             block: None,
             patience: Patience::new(STREAMS),
+            alive: Alive::default(),
             header_block: Vec::new(),
             lost: VecDeque::new(),
             output: Output::default(),
@@ -215,6 +219,7 @@ impl Client {
         header.check_form()?;
         self.patience.frame(header.kind, header.length, self.output.len())?;
         self.began = true;
+        self.alive.heard(header.kind);
         let mut answered = self.frame(header, payload)?;
         if let Answered::Data { data, .. } = &mut answered {
             *data = data.start + FRAME_HEADER..data.end + FRAME_HEADER;

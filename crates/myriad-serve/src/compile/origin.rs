@@ -152,7 +152,7 @@ impl Compile<'_> {
             name: name.to_owned(),
             peers,
             balance: Balance::default(),
-            keepalive: KeepAlive { connections: 2, http: HTTP_IDLE, ..KeepAlive::default() },
+            keepalive: KeepAlive { connections: 2, http: HTTP_IDLE, is_tried: true, ..KeepAlive::default() },
             queue: None,
             sticky: false,
             names: None,

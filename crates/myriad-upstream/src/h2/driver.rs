@@ -6,8 +6,9 @@ use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
+use super::pulse::Next;
 use super::shared::{Drive, Shared, State};
 use crate::clock;
 use crate::config::KeepAlive;
@@ -36,11 +37,36 @@ struct Driver {
     keeping: Keeping,
     /// When it has been idle for long enough.
     expiry: Option<Pin<Box<Sleep>>>,
+    watch: Watch,
+}
+
+/// Wakes the driver to look after the other end. Its timer is moved when it goes off, not with each request.
+#[derive(Default)]
+struct Watch {
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// When it goes off, on this process's clock; none where it has.
+    at: Option<u64>,
+}
+
+impl Watch {
+    /// Has the driver woken by `at`, which is ahead.
+    fn wake_by(&mut self, at: u64, now: u64, cx: &mut Context<'_>) {
+        if self.at.is_some_and(|before| before > now && before <= at) {
+            return;
+        }
+        let deadline = Instant::now() + Duration::from_millis(at - now);
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        sleep.as_mut().reset(deadline);
+        self.at = Some(at);
+        if sleep.as_mut().poll(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
+    }
 }
 
 /// Drives a connection in a task of its own, which ends with it.
 pub(super) fn spawn(shared: Rc<Shared>, keeping: Keeping) {
-    let mut driver = Driver { shared, keeping, expiry: None };
+    let mut driver = Driver { shared, keeping, expiry: None, watch: Watch::default() };
     tokio::task::spawn_local(async move {
         poll_fn(|cx| driver.poll(cx)).await;
         if let Some((pool, key)) = &driver.keeping.pool
@@ -57,10 +83,29 @@ impl Driver {
             Drive::Closed => Poll::Ready(()),
             Drive::Busy => {
                 self.expiry = None;
+                if self.is_dead(cx) {
+                    self.shared.with(State::give_up);
+                }
                 Poll::Pending
             }
             Drive::Idle => self.poll_idle(cx),
         }
+    }
+
+    /// Asks the origin whether it lives where that is due; whether it has been silent since it was asked.
+    fn is_dead(&mut self, cx: &mut Context<'_>) -> bool {
+        let now = clock::now();
+        let mut next = self.shared.look(|state| state.pulse.next(now));
+        if next == Next::Ask {
+            next = self.shared.with(|state| {
+                state.ask(now);
+                state.pulse.next(now)
+            });
+        }
+        if let Next::Wait(at) = next {
+            self.watch.wake_by(at, now, cx);
+        }
+        next == Next::Dead
     }
 
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -81,6 +126,10 @@ impl Driver {
             self.shared.touch(|state| state.idle_since = Some(now));
             pool.trim(key, keep.http);
             self.keeping.connections.idle();
+            self.shared.touch(|state| state.try_out(now, keep.is_tried));
+        }
+        if self.is_dead(cx) {
+            return self.close(cx);
         }
         if self.shared.look(State::is_closed) {
             return Poll::Ready(());

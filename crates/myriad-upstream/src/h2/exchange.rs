@@ -123,7 +123,7 @@ impl Exchange {
         let mut waits_for_client = false;
         while self.shared.touch(|state| state.client.wants(id)) {
             match self.next_piece(cx)? {
-                Poll::Ready((piece, end)) => self.shared.with(|state| state.client.send(id, piece, end)),
+                Poll::Ready((piece, end)) => self.shared.with(|state| state.send(id, piece, end)),
                 Poll::Pending => {
                     waits_for_client = true;
                     break;

@@ -15,6 +15,7 @@ use super::pool::{Opened, Wanted};
 use super::shared::{Shared, State};
 use crate::address::Address;
 use crate::clock;
+use crate::connections::PoolKey;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::group::{Group, Pick};
 use crate::pool::HttpPool;
@@ -23,7 +24,7 @@ use crate::request::{OriginRequest, Protocol, RequestPayload};
 use crate::response::{OriginResponse, Trailers, keep_first};
 
 /// Sends a request to the peer that was chosen. Once more, on another connection, where the peer did nothing of it: it closed a connection
-/// that was kept before the request arrived, or refused it.
+/// that was kept before the request arrived, or refused it; or where the connection has died, and the request may be repeated.
 pub(crate) async fn fetch(
     group: &Group,
     pick: Pick,
@@ -36,7 +37,8 @@ pub(crate) async fn fetch(
     let mut is_first = true;
     loop {
         let log = request.attempts.begin(chosen.shown(), group.label());
-        let opened = match open(group, address, (active.0.id, request.identity()), pool, request).await {
+        let key = (active.0.id, request.identity());
+        let opened = match open(group, address, (key, !is_first), pool, request).await {
             Ok(opened) => opened,
             Err(error) => {
                 log.failed(error.status());
@@ -55,7 +57,7 @@ pub(crate) async fn fetch(
         };
         let is_stale = opened.reused
             && exchange.is_unanswered()
-            && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Io);
+            && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Io | ErrorKind::Silent);
         if exists_once {
             let Some(body) = exchange.untouched() else {
                 exchange.log.failed(error.status());
@@ -71,16 +73,20 @@ pub(crate) async fn fetch(
             exchange.log.failed(error.status());
             return Err(error.at(address));
         }
+        // That a connection is closed between two requests is how it should be; that one dies is not, and costs seconds.
+        if let (ErrorKind::Silent, Some(observer)) = (error.kind(), &exchange.observer) {
+            observer.retried(&error.at(address));
+        }
         is_first = false;
         exchange.log.discard();
     }
 }
 
-/// Opens a stream for the request, with its head on the way.
+/// Opens a stream for the request, with its head on the way; `fresh` on a connection that has served nobody.
 async fn open(
     group: &Group,
     address: &Address,
-    key: (u64, u64),
+    (key, fresh): (PoolKey, bool),
     pool: &HttpPool,
     request: &OriginRequest,
 ) -> Result<Opened, OriginError> {
@@ -97,8 +103,8 @@ async fn open(
     let open = |state: &mut State| state.open(method, head::fields(head, *is_secure), ends, most);
     let keep = group.config.keepalive;
     if request.bind.is_none() {
-        let wanted =
-            Wanted { key, keep, connections: &pool.connections, connect_ms: request.timeouts.connect_ms };
+        let connect_ms = request.timeouts.connect_ms;
+        let wanted = Wanted { key, keep, connections: &pool.connections, connect_ms, fresh };
         return pool.multiplexed.open(&wanted, open, || reach(address, pool, request)).await;
     }
     // A connection from an address of the request's own serves once.

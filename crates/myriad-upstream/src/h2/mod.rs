@@ -16,6 +16,7 @@ mod exchange;
 mod fetch;
 mod head;
 mod pool;
+mod pulse;
 mod shared;
 
 pub(crate) use fetch::fetch;

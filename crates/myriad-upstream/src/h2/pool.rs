@@ -6,6 +6,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use super::driver::{self, Keeper, Keeping};
 use super::shared::{Shared, State};
@@ -56,6 +57,8 @@ pub(super) struct Wanted<'a> {
     pub(super) connections: &'a Connections,
     /// Longest wait for a connection that another request makes, milliseconds.
     pub(super) connect_ms: u64,
+    /// Not one that has served: such a one has just failed.
+    pub(super) fresh: bool,
 }
 
 impl Multiplexed {
@@ -108,9 +111,17 @@ impl Multiplexed {
         {
             tokio::task::yield_now().await;
         }
-        let shared = self.find(wanted)?;
-        let id = shared.with(open)?;
-        Some(Opened { shared, id, reused: true })
+        loop {
+            let shared = self.find(wanted)?;
+            let now = clock::now();
+            let Some(until) = shared.touch(|state| state.holds_until(now, wanted.keep.is_tried)) else {
+                let id = shared.with(open)?;
+                return Some(Opened { shared, id, reused: true });
+            };
+            // Without a sign of life it is not found again.
+            let sign = poll_fn(|cx| shared.touch(|state| state.poll_sign(cx)));
+            let _ = tokio::time::timeout(Duration::from_millis(until.saturating_sub(now).max(1)), sign).await;
+        }
     }
 
     /// A connection that has room.
@@ -122,6 +133,8 @@ impl Multiplexed {
         let has_room = |shared: &&Rc<Shared>| {
             shared.look(|state| {
                 state.has_room()
+                    && !state.pulse.is_suspect(now)
+                    && !(wanted.fresh && state.pulse.has_served())
                     && state.requests < keep.requests.max(1)
                     && now.saturating_sub(state.made) < keep.time_ms.max(1)
             })

@@ -14,6 +14,8 @@ use myriad_http::{Fields, Method, ResponseHead};
 use rustix::net::RecvFlags;
 use tokio::io::AsyncWrite;
 
+use super::pulse::Pulse;
+use crate::clock;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::stream::Counted;
 
@@ -46,6 +48,9 @@ pub(super) struct Slot {
     pub(super) failure: Option<OriginError>,
     /// Bytes of heads and bodies that have come so far.
     pub(super) received: u64,
+    /// The request may be sent again on another connection while nothing of an answer has come: it has no body, and went out on
+    /// a connection that had served.
+    may_move: bool,
     pub(super) waker: Option<Waker>,
 }
 
@@ -71,6 +76,11 @@ impl Slot {
         self.ended && self.data.is_empty() && self.tail.is_empty() && self.trailers.is_none()
     }
 
+    /// Whether it waits, and nothing of the answer has come.
+    fn is_unanswered(&self) -> bool {
+        self.received == 0 && !self.ended && self.failure.is_none()
+    }
+
     fn wake(&mut self) {
         self.waker.take().into_iter().for_each(Waker::wake);
     }
@@ -84,6 +94,9 @@ pub(super) struct State {
     input: BytesMut,
     slots: Vec<(u32, Slot)>,
     driver: Option<Waker>,
+    pub(super) pulse: Pulse,
+    /// Who waits for a sign of life.
+    waiting: Vec<Waker>,
     /// Requests that were sent on it.
     pub(super) requests: u32,
     /// When it was made, on this process's clock.
@@ -103,6 +116,8 @@ impl Shared {
             input: BytesMut::new(),
             slots: Vec::new(),
             driver: None,
+            pulse: Pulse::new(now),
+            waiting: Vec::new(),
             requests: 0,
             made: now,
             idle_since: None,
@@ -156,10 +171,67 @@ impl State {
     ) -> Option<u32> {
         self.connection.as_ref()?;
         let id = self.client.open(method, fields, end, most_head)?;
-        self.slots.push((id, Slot::default()));
+        let may_move = end && method.is_idempotent() && self.pulse.has_served();
+        self.slots.push((id, Slot { may_move, ..Slot::default() }));
+        self.pulse.requested(clock::now());
         self.requests += 1;
         self.idle_since = None;
         Some(id)
+    }
+
+    /// Sends a piece of a request body.
+    pub(super) fn send(&mut self, id: u32, piece: Bytes, end: bool) {
+        self.pulse.uploaded();
+        self.client.send(id, piece, end);
+    }
+
+    /// Asks the origin whether it lives, where that may be asked now.
+    pub(super) fn ask(&mut self, now: u64) {
+        if self.client.ask() { self.pulse.asked(now) } else { self.pulse.leave() }
+    }
+
+    /// Nothing comes any more, as far as is known. Requests that may be repeated are lost, so that they are; the others wait for as long as
+    /// they are told to, for an origin may be too busy to read and answer at last. No more are sent.
+    pub(super) fn give_up(&mut self) {
+        self.pulse.give_up();
+        self.client.shut_down();
+        let lost = self.slots.iter_mut().filter(|(_, slot)| slot.may_move && slot.is_unanswered());
+        for (_, slot) in lost {
+            let what = "upstream is silent and does not answer PING";
+            slot.failure = Some(OriginError::new(ErrorKind::Silent, Phase::ReadingHead, what));
+            slot.wake();
+        }
+        self.waiting.drain(..).for_each(Waker::wake);
+    }
+
+    /// Until when a request must wait for a sign of life before it is sent; none where it need not. An idle connection is asked for one
+    /// where it was silent for long; where it `is_tried`, also after its first answer.
+    pub(super) fn holds_until(&mut self, now: u64, is_tried: bool) -> Option<u64> {
+        if self.slots.is_empty() {
+            if self.pulse.is_old(now) {
+                self.ask(now);
+                self.driver.take().into_iter().for_each(Waker::wake);
+            }
+            self.try_out(now, is_tried);
+        }
+        self.pulse.holds_until()
+    }
+
+    /// Asks an origin on an idle connection, where it is not known to read on after it has answered all there was.
+    pub(super) fn try_out(&mut self, now: u64, is_tried: bool) {
+        if is_tried && !self.pulse.reads_on(self.requests) {
+            self.ask(now);
+            self.driver.take().into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// Ready when something has come since the origin was asked, or nothing can any more.
+    pub(super) fn poll_sign(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.connection.is_none() || self.pulse.holds_until().is_none() {
+            return Poll::Ready(());
+        }
+        self.waiting.push(cx.waker().clone());
+        Poll::Pending
     }
 
     /// Whether another request may be sent.
@@ -209,6 +281,7 @@ impl State {
             }
             slot.wake();
         }
+        self.waiting.drain(..).for_each(Waker::wake);
         self.driver.take().into_iter().for_each(Waker::wake);
     }
 
@@ -285,6 +358,7 @@ impl State {
             Poll::Ready(Ok(_)) => {}
             Poll::Ready(Err(error)) => return Err(OriginError::io("recv", &error, Phase::ReadingHead)),
         }
+        let (mut frames, mut answers) = (false, false);
         loop {
             let got = match self.client.receive(&self.input) {
                 Ok(got) => got,
@@ -297,15 +371,27 @@ impl State {
             if matches!(got.answered, Answered::Partial) {
                 break;
             }
+            frames = true;
+            answers |= !matches!(got.answered, Answered::Nothing);
             let frame = self.input.split_to(got.consumed);
             self.hand_out(frame, got.answered);
             self.tell_lost();
+        }
+        if frames {
+            self.heard(answers);
         }
         self.call_senders();
         if self.input.is_empty() && self.slots.is_empty() {
             self.input = BytesMut::new();
         }
         Ok(true)
+    }
+
+    /// Frames have come, of answers or of others alone.
+    fn heard(&mut self, answers: bool) {
+        let waits = self.slots.iter().any(|(_, slot)| slot.is_unanswered());
+        self.pulse.heard(clock::now(), answers, waits);
+        self.waiting.drain(..).for_each(Waker::wake);
     }
 
     fn hand_out(&mut self, frame: BytesMut, answered: Answered) {

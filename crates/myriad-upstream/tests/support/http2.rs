@@ -1,6 +1,9 @@
 //! An origin that speaks HTTP/2 by this workspace's own server codec.
 
+use std::future::{Future, poll_fn};
 use std::io::IoSlice;
+use std::pin::Pin;
+use std::task::Poll;
 
 use bytes::Bytes;
 use myriad_http::h2::{Config, Connection, Received};
@@ -75,6 +78,28 @@ pub fn answer(connection: &mut Connection, stream: u32, text: &str) -> bool {
     connection.respond(stream, 200, [], false);
     connection.send(stream, Bytes::copy_from_slice(text.as_bytes()), true);
     true
+}
+
+/// A future among others.
+pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+pub fn boxed<'a, T>(future: impl Future<Output = T> + 'a) -> Boxed<'a, T> {
+    Box::pin(future)
+}
+
+/// What they come to, in their order, each polled in turn.
+pub async fn together<T>(mut all: Vec<Boxed<'_, T>>) -> Vec<T> {
+    let mut done: Vec<Option<T>> = all.iter().map(|_| None).collect();
+    poll_fn(|cx| {
+        for (future, done) in all.iter_mut().zip(&mut done).filter(|(_, done)| done.is_none()) {
+            if let Poll::Ready(result) = future.as_mut().poll(cx) {
+                *done = Some(result);
+            }
+        }
+        if done.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    done.into_iter().flatten().collect()
 }
 
 /// A request of HTTP/2.

@@ -1,5 +1,6 @@
 //! An origin of frames by hand, or this crate's own server, and what the client makes of it.
 
+mod alive;
 mod floods;
 mod pair;
 mod rules;
