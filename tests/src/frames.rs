@@ -1,4 +1,4 @@
-//! A client of HTTP/2 that writes frames by hand.
+//! A client of HTTP/2, or an origin, that writes frames by hand.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -13,6 +13,8 @@ pub const HEADERS: u8 = 1;
 pub const RST_STREAM: u8 = 3;
 /// A kind of frame.
 pub const SETTINGS: u8 = 4;
+/// A kind of frame.
+pub const PUSH_PROMISE: u8 = 5;
 /// A kind of frame.
 pub const PING: u8 = 6;
 /// A kind of frame.
@@ -49,7 +51,7 @@ impl Frame {
     }
 }
 
-/// A client that writes frames by hand.
+/// An end of a connection that writes frames by hand.
 #[derive(Debug)]
 pub struct Hand {
     /// Its connection.
@@ -71,6 +73,17 @@ impl Hand {
         hand.send(SETTINGS, 0, 0, &pairs.collect::<Vec<_>>());
         hand.send(SETTINGS, ACK, 0, &[]);
         hand
+    }
+
+    /// Answers a client's greeting, as an origin; none where the connection ends before it.
+    pub fn answering(mut socket: TcpStream) -> Option<Self> {
+        let mut preface = [0; 24];
+        socket.read_exact(&mut preface).ok()?;
+        assert_eq!(&preface, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+        let mut hand = Self { socket, buffer: Vec::new() };
+        hand.try_send(SETTINGS, 0, 0, &[]);
+        hand.try_send(SETTINGS, ACK, 0, &[]);
+        Some(hand)
     }
 
     /// Sends a frame.

@@ -35,6 +35,7 @@ mod tls;
 mod transport;
 mod visitor;
 mod wait;
+mod wire;
 mod wordpress;
 
 pub use answer::Answer;
@@ -60,4 +61,5 @@ pub use tls::tls_handshake;
 pub use transport::{Reached, Transport, certificate};
 pub use visitor::Visitor;
 pub use wait::{Gate, PATIENCE, wait_for, wait_patiently_for};
+pub use wire::{Wire, WireCall};
 pub use wordpress::WordPress;

@@ -2,93 +2,7 @@
 //!
 //! covers: early_hints
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread;
-
-use myriad_tests::{PATIENCE, Place, Request, Server, wait_for};
-
-/// An origin that speaks bytes: each connection goes to the script, which is told how many there were.
-struct Wire {
-    address: String,
-    heads: Arc<Mutex<Vec<String>>>,
-    connections: Arc<AtomicUsize>,
-}
-
-impl Wire {
-    fn start(script: impl Fn(&mut Connection) + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = listener.local_addr().expect("address").to_string();
-        let (heads, connections) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<AtomicUsize>::default());
-        let wire = Self { address, heads: Arc::clone(&heads), connections: Arc::clone(&connections) };
-        let script = Arc::new(script);
-        // The thread ends with the test's process; nothing is left behind.
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                connections.fetch_add(1, Ordering::SeqCst);
-                stream.set_read_timeout(Some(PATIENCE)).expect("time-out");
-                let mut connection = Connection { stream, buffer: Vec::new(), heads: Arc::clone(&heads) };
-                let script = Arc::clone(&script);
-                thread::spawn(move || script(&mut connection));
-            }
-        });
-        wire
-    }
-
-    fn heads(&self) -> Vec<String> {
-        self.heads.lock().expect("heads").clone()
-    }
-
-    fn connections(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
-    }
-}
-
-struct Connection {
-    stream: TcpStream,
-    buffer: Vec<u8>,
-    heads: Arc<Mutex<Vec<String>>>,
-}
-
-impl Connection {
-    /// Reads a request's head; none where the connection ends.
-    fn head(&mut self) -> Option<String> {
-        loop {
-            if let Some(at) = self.buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
-                let head: Vec<u8> = self.buffer.drain(..at + 4).collect();
-                let head = String::from_utf8_lossy(&head).into_owned();
-                self.heads.lock().expect("heads").push(head.clone());
-                return Some(head);
-            }
-            self.fill()?;
-        }
-    }
-
-    /// Reads until what came ends with `end`.
-    fn until(&mut self, end: &[u8]) -> Option<Vec<u8>> {
-        while !self.buffer.ends_with(end) {
-            self.fill()?;
-        }
-        Some(std::mem::take(&mut self.buffer))
-    }
-
-    fn fill(&mut self) -> Option<()> {
-        let mut piece = [0; 4096];
-        match self.stream.read(&mut piece) {
-            Ok(0) | Err(_) => None,
-            Ok(count) => {
-                self.buffer.extend(&piece[..count]);
-                Some(())
-            }
-        }
-    }
-
-    fn say(&mut self, bytes: impl AsRef<[u8]>) {
-        let _ = self.stream.write_all(bytes.as_ref());
-    }
-}
+use myriad_tests::{Place, Request, Server, Wire, WireCall, wait_for};
 
 fn start(origin: &Wire, locations: &str) -> Server {
     let mut place = Place::new();
@@ -108,7 +22,7 @@ const SOCKET: &str = "
 
 const SWITCH: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n";
 
-fn echo(connection: &mut Connection) {
+fn echo(connection: &mut WireCall) {
     let Some(_) = connection.head() else { return };
     connection.say(format!("{SWITCH}hello "));
     loop {

@@ -16,6 +16,10 @@ const END_LEN: u16 = 8;
 /// bytes and us a loop, so an endless run of them would never time out.
 const MAX_IDLE_RECORDS: u32 = 10_000;
 
+/// Most bytes on the error stream in a row, without one of output: more is an application that has lost its way, and each
+/// piece would restart the time-out.
+const MAX_STDERR: u32 = 16 << 20;
+
 /// What the responder said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -51,6 +55,8 @@ pub enum DecodeError {
     EndLength(u16),
     /// Thousands of records without content.
     Babble,
+    /// Megabytes of messages without a byte of output.
+    Stderr,
     /// Bytes after END_REQUEST.
     AfterEnd,
 }
@@ -65,6 +71,7 @@ impl fmt::Display for DecodeError {
             Self::RequestId(id) => write!(f, "upstream sent unexpected FastCGI request id: {id}"),
             Self::EndLength(length) => write!(f, "upstream sent FastCGI end of request of length {length}"),
             Self::Babble => f.write_str("upstream sent too many empty FastCGI records"),
+            Self::Stderr => f.write_str("upstream sent too much in FastCGI stderr"),
             Self::AfterEnd => f.write_str("upstream sent data after the FastCGI end of request"),
         }
     }
@@ -100,6 +107,8 @@ enum State {
 pub struct Decoder {
     state: State,
     idle_records: u32,
+    /// Bytes on the error stream since there was output.
+    stderr: u32,
 }
 
 impl Default for Decoder {
@@ -111,7 +120,7 @@ impl Default for Decoder {
 impl Decoder {
     /// A decoder for the answer to one request.
     pub const fn new() -> Self {
-        Self { state: State::Header, idle_records: 0 }
+        Self { state: State::Header, idle_records: 0, stderr: 0 }
     }
 
     /// Takes the next event off the front of `input`; `None` asks for more bytes. Content is split off, not
@@ -136,10 +145,7 @@ impl Decoder {
                     let taken = input.len().min(left.into());
                     self.state = State::Stream { kind, left: left - taken as u16, padding };
                     let content = input.split_to(taken).freeze();
-                    return Ok(Some(match kind {
-                        RecordType::Stderr => Event::Stderr(content),
-                        _ => Event::Stdout(content),
-                    }));
+                    return self.piece(kind, content).map(Some);
                 }
                 State::End { rest } => {
                     let Some(&body) = input.first_chunk::<{ END_LEN as usize }>() else { return Ok(None) };
@@ -161,6 +167,16 @@ impl Decoder {
                 }
             }
         }
+    }
+
+    fn piece(&mut self, kind: RecordType, content: Bytes) -> Result<Event, DecodeError> {
+        if kind != RecordType::Stderr {
+            self.stderr = 0;
+            return Ok(Event::Stdout(content));
+        }
+        // A piece is no longer than a record.
+        self.stderr += content.len() as u32;
+        if self.stderr > MAX_STDERR { Err(DecodeError::Stderr) } else { Ok(Event::Stderr(content)) }
     }
 
     /// Whether END_REQUEST and its padding were read to the last byte: the connection may carry another request.

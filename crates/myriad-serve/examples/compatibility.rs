@@ -414,9 +414,9 @@ const SUITE: &[(&str, &str, &str)] = &[
     ),
     ("proxy_h2_cache.t", "`non-empty get stale`, `empty get stale`", "the same of an origin of HTTP/2"),
     (
-        "proxy_h2.t, proxy_h2_body.t, proxy_h2_headers.t and others with origins that answer one request",
-        "those whose origin leaves a connection open and reads no more of it",
-        "a new connection for each request where no `upstream` says `keepalive 0`: idle ones are kept, as over HTTP/1",
+        "grpc_ssl.t",
+        "`response 2 - connection`, and the figures of windows behind it",
+        "a new connection for each request where no `upstream` keeps them: one whose origin reads on carries the next, as over HTTP/1",
     ),
     (
         "proxy_h2_body_discard.t",

@@ -20,8 +20,8 @@ fn answers_once_and_falls_silent() -> Origin {
             }
             _ => true,
         });
-        while number == 0 {
-            thread::park();
+        if number == 0 {
+            std::iter::repeat_with(thread::park).for_each(drop);
         }
     })
 }

@@ -157,6 +157,15 @@ fn endless_empty_records_are_refused() {
 }
 
 #[test]
+fn messages_without_output_have_an_end() {
+    let message = record(7, 1, &vec![b'x'; 1 << 15], 0);
+    let most = message.repeat(MAX_STDERR as usize >> 15);
+    assert!(decode_pieces([&most[..]]).is_ok());
+    assert_eq!(decode_pieces([&most[..], &message[..]]).unwrap_err(), DecodeError::Stderr);
+    assert!(decode_pieces([&most[..], &record(6, 1, b"a", 0), &message[..]]).is_ok());
+}
+
+#[test]
 fn random_answers_survive_random_cuts() {
     for seed in 0..300 {
         let mut random = fastrand::Rng::with_seed(seed);

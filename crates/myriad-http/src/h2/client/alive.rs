@@ -1,7 +1,6 @@
 //! Whether a silent origin lives: it is asked by PING (RFC 9113 §6.7), and whatever comes from it is its answer.
 
 use super::super::frame::kind;
-use super::Client;
 
 /// Most questions between two frames of answers to requests. Servers of gRPC take three PINGs in such a silence for an attack, and end
 /// the connection (`too_many_pings`).
@@ -23,26 +22,19 @@ impl Alive {
             self.questions = 0;
         }
     }
-}
 
-impl Client {
-    /// Asks the origin whether it lives, unless that is being asked. False where it has been asked as often as it takes.
-    pub fn ask(&mut self) -> bool {
-        let alive = &mut self.alive;
-        if alive.asked {
-            return true;
+    /// Whether a question is to be sent now: none waits for its answer, and there were not too many.
+    pub(super) fn begin(&mut self) -> bool {
+        let may_ask = !self.asked && self.questions < MOST;
+        if may_ask {
+            self.asked = true;
+            self.questions += 1;
         }
-        if alive.questions == MOST {
-            return false;
-        }
-        alive.asked = true;
-        alive.questions += 1;
-        self.output.frame(kind::PING, 0, 0, &[0; 8]);
-        true
+        may_ask
     }
 
-    /// Whether the origin was asked, and nothing has come since.
-    pub fn is_asked(&self) -> bool {
-        self.alive.asked
+    /// Whether a question waits for its answer.
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked
     }
 }

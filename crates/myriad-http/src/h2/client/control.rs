@@ -98,6 +98,19 @@ impl Client {
         Answered::Nothing
     }
 
+    /// Asks the origin by PING whether it lives, unless that is being asked. False where it has been asked as often as it takes.
+    pub fn ask(&mut self) -> bool {
+        if self.alive.begin() {
+            self.output.frame(kind::PING, 0, 0, &[0; 8]);
+        }
+        self.alive.is_asked()
+    }
+
+    /// Whether the origin was asked, and nothing has come since.
+    pub fn is_asked(&self) -> bool {
+        self.alive.is_asked()
+    }
+
     /// The origin leaves (RFC 9113 §6.8): what is above the stream that it names was not looked at, the rest is answered.
     pub(super) fn goaway(&mut self, payload: &[u8]) -> Answered {
         self.closing = true;
