@@ -7,7 +7,7 @@ use crate::{Marks, PageFacts, PageMeta, PageView, Parts, ProxiedFacts, TextEnds}
 
 /// Format: numbers little-endian, byte strings behind their length, flags in the order of the fields.
 impl Persist for PageMeta {
-    const VERSION: u16 = 2;
+    const VERSION: u16 = 3;
 
     fn encode(page: PageView<'_>, out: &mut Vec<u8>) {
         // Every field is named here, so that the compiler points out a new one. A new field raises the version.
@@ -37,6 +37,7 @@ impl Persist for PageMeta {
         put_lifetime(out, &kept_lifetime.get());
         put_proxied(out, kept_proxied.get());
         put(out, texts.marks().as_bytes());
+        put(out, texts.cut());
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
@@ -50,7 +51,8 @@ impl Persist for PageMeta {
         let (origin_encoded, no_transform, redirects) = (reader.flag()?, reader.flag()?, reader.flag()?);
         let (lifetime, proxied) = (reader.lifetime()?, reader.proxied()?);
         let marks = Marks::from_bytes(reader.bytes()?)?;
-        let parts = Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason };
+        let cut = reader.bytes()?;
+        let parts = Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason, cut };
         let facts = PageFacts {
             status,
             ends: TextEnds::of(&parts),
@@ -233,6 +235,7 @@ mod tests {
             media_type: b"text/html",
             last_modified: if odd { b"Sat, 21 Nov 2026 00:00:00 GMT" } else { b"" },
             reason: "Nowhere",
+            cut: if odd { b"cut" } else { b"" },
         };
         let facts = PageFacts {
             status: 404,

@@ -15,32 +15,49 @@ pub struct Parts<'a> {
     pub last_modified: &'a [u8],
     /// Reason phrase, if it is not the usual one of the status.
     pub reason: &'a str,
+    /// What was cut out of the page (`myriad_esi::Cut`); empty where nothing was.
+    pub cut: &'a [u8],
 }
 
+/// Bit of the last end: the page was cut, so that the length of the reason phrase stands before it (16 bits), and behind it what was cut
+/// out. Few pages are; all others pay a look at the bit, and no byte.
+const IS_CUT: u32 = 1 << 31;
+
 impl Parts<'_> {
-    fn in_order(&self) -> [&[u8]; 5] {
-        [self.lines, self.marks.as_bytes(), self.media_type, self.last_modified, self.reason.as_bytes()]
+    fn first_four(&self) -> [&[u8]; 4] {
+        [self.lines, self.marks.as_bytes(), self.media_type, self.last_modified]
     }
 
     /// The parts joined, with the places where they end.
     pub fn join(&self) -> Box<[u8]> {
-        self.in_order().concat().into()
+        let mut joined = self.first_four().concat();
+        // A reason phrase fits into one line of a head, which is shorter than that.
+        let reason = &self.reason.as_bytes()[..self.reason.len().min(usize::from(u16::MAX))];
+        if !self.cut.is_empty() {
+            joined.extend_from_slice(&(reason.len() as u16).to_le_bytes());
+        }
+        joined.extend_from_slice(reason);
+        joined.extend_from_slice(self.cut);
+        joined.into()
     }
 }
 
-/// End of each part but the last in what [`Parts::join`] gives. 32 bits are enough: the parts come from one response head.
+/// End of each part but the last ones in what [`Parts::join`] gives. 31 bits are enough: the parts come from one response head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextEnds([u32; 4]);
 
 impl TextEnds {
     /// Ends of these parts.
     pub fn of(parts: &Parts<'_>) -> Self {
-        let parts = parts.in_order();
-        let mut end = 0;
-        Self(std::array::from_fn(|part| {
-            end += parts[part].len();
+        let (texts, mut end) = (parts.first_four(), 0);
+        let mut ends = std::array::from_fn(|part| {
+            end += texts[part].len();
             end as u32
-        }))
+        });
+        if !parts.cut.is_empty() {
+            ends[3] |= IS_CUT;
+        }
+        Self(ends)
     }
 }
 
@@ -78,12 +95,26 @@ impl<'a> Texts<'a> {
 
     /// See [`Parts::last_modified`].
     pub fn last_modified(self) -> &'a [u8] {
-        self.part(self.ends.0[2], self.ends.0[3])
+        self.part(self.ends.0[2], self.ends.0[3] & !IS_CUT)
     }
 
     /// See [`Parts::reason`].
     pub fn reason(self) -> &'a str {
-        std::str::from_utf8(&self.bytes[self.ends.0[3] as usize..]).unwrap_or_default()
+        std::str::from_utf8(self.reason_and_cut().0).unwrap_or_default()
+    }
+
+    /// See [`Parts::cut`].
+    pub fn cut(self) -> &'a [u8] {
+        self.reason_and_cut().1
+    }
+
+    fn reason_and_cut(self) -> (&'a [u8], &'a [u8]) {
+        let tail = &self.bytes[(self.ends.0[3] & !IS_CUT) as usize..];
+        if self.ends.0[3] & IS_CUT == 0 {
+            return (tail, b"");
+        }
+        let split = tail.split_first_chunk().map(|(length, rest)| (usize::from(u16::from_le_bytes(*length)), rest));
+        split.and_then(|(length, rest)| rest.split_at_checked(length)).unwrap_or_default()
     }
 }
 
@@ -95,16 +126,17 @@ mod tests {
     #[test]
     fn each_part_comes_back_as_it_was_empty_or_not() {
         let marks = Marks::new("https", b"example.org", b"/a?b", &Tags::parse(b"one two"));
-        for empty in 0..32_u8 {
+        for empty in 0..64_u8 {
             let keep = |bit: u8, text: &'static str| if empty & 1 << bit == 0 { text } else { "" };
             let (lines, media_type) = (keep(0, "X-A: b\r\n").as_bytes(), keep(1, "text/html").as_bytes());
             let (last_modified, reason) =
                 (keep(2, "Sat, 21 Nov 2026 00:00:00 GMT").as_bytes(), keep(3, "Nowhere"));
-            let parts = Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason };
+            let cut = keep(5, "cut").as_bytes();
+            let parts = Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason, cut };
             let joined = parts.join();
             let texts = Texts::new(&joined, TextEnds::of(&parts));
             assert_eq!((texts.lines(), texts.media_type()), (lines, media_type));
-            assert_eq!((texts.last_modified(), texts.reason()), (last_modified, reason));
+            assert_eq!((texts.last_modified(), texts.reason(), texts.cut()), (last_modified, reason, cut));
             assert_eq!(texts.marks().as_bytes(), marks.as_bytes());
         }
     }

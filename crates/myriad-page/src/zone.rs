@@ -13,7 +13,7 @@ use myriad_store::{
 };
 
 use crate::{
-    Fetches, KeepFolders, KeptLifetime, KeptProxied, Marks, ProxiedFacts, PurgeEnds, TextEnds, Texts,
+    Fetches, KeepFolders, KeptLifetime, KeptProxied, Marks, Parts, ProxiedFacts, PurgeEnds, TextEnds, Texts,
     ZoneCounts, covering,
 };
 
@@ -52,6 +52,22 @@ impl PageMeta {
     /// Metadata made of facts and texts; the ends in `facts` must be those of these texts.
     pub fn new(facts: PageFacts, texts: Box<[u8]>) -> Self {
         Self { facts, texts }
+    }
+
+    /// The same with what was cut out of the page, which is known only when all of it is there.
+    #[must_use]
+    pub fn with_cut(&self, cut: &[u8]) -> Self {
+        let (mut facts, texts) = (self.facts.clone(), self.view().texts());
+        let parts = Parts {
+            lines: texts.lines(),
+            marks: texts.marks(),
+            media_type: texts.media_type(),
+            last_modified: texts.last_modified(),
+            reason: texts.reason(),
+            cut,
+        };
+        facts.ends = TextEnds::of(&parts);
+        Self::new(facts, parts.join())
     }
 
     /// View of this metadata.
@@ -106,6 +122,11 @@ impl<'a> PageView<'a> {
     pub fn last_modified(self) -> Option<(&'a [u8], u64)> {
         let text = self.texts().last_modified();
         (!text.is_empty()).then_some((text, self.facts.modified_s))
+    }
+
+    /// What was cut out of the page, as [`Parts::cut`].
+    pub fn cut(self) -> &'a [u8] {
+        self.texts().cut()
     }
 
     /// Marks by which purges find the page.

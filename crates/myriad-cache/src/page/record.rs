@@ -51,6 +51,7 @@ pub(crate) fn meta_of(
         media_type: &media_type.to_ascii_lowercase(),
         last_modified: modified.map_or(b"", |(text, _)| text),
         reason: &unusual_reason(head),
+        cut: b"",
     };
     let facts = PageFacts {
         status: head.status,

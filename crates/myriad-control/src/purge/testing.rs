@@ -28,6 +28,7 @@ pub fn store(zone: &PageZone, key: &str, (host, target): (&str, &str), tags: &st
         media_type: b"text/html",
         last_modified: b"",
         reason: "",
+        cut: b"",
     };
     let now = system_ms();
     let lifetime = Lifetime {

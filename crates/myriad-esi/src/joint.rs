@@ -1,0 +1,176 @@
+//! Parts that are asked for together, and the answer that they come in.
+//!
+//! ```text
+//! Line -- "NAME LENGTH[ SECONDS]\n" --> Bytes -- LENGTH of them, "\n" --> Line
+//! ```
+
+/// Longest name of a part, bytes.
+const LONGEST_NAME: usize = 64;
+/// Longest line before a part, bytes: a name and two numbers.
+const LONGEST_LINE: usize = LONGEST_NAME + 2 * 21;
+
+/// The name of a part, where the target ends with the joint argument and one name; and what stands before the name.
+pub fn joint_name<'a>(target: &'a [u8], argument: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let at = target.iter().rposition(|byte| matches!(byte, b'?' | b'&'))? + 1;
+    let name = target[at..].strip_prefix(argument)?.strip_prefix(b"=")?;
+    is_name(name).then(|| target.split_at(target.len() - name.len()))
+}
+
+fn is_name(name: &[u8]) -> bool {
+    let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    (1..=LONGEST_NAME).contains(&name.len()) && name.iter().all(is_allowed)
+}
+
+/// One part of a joint answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// Its name.
+    pub name: Box<[u8]>,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Seconds that it may be kept, where it says so itself.
+    pub keep_s: Option<u64>,
+}
+
+/// Why a joint answer cannot be read further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadFragments {
+    /// A line before a part is none, or no line feed follows a part.
+    Form,
+    /// It is longer than it may be.
+    TooLong,
+}
+
+impl BadFragments {
+    /// A few words for logs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Form => "it does not have the form of application/x-myriad-fragments",
+            Self::TooLong => "it is too long",
+        }
+    }
+}
+
+/// Reads a joint answer that comes in pieces. Bound: all parts together are no longer than was said.
+#[derive(Debug)]
+pub struct Fragments {
+    line: Vec<u8>,
+    part: Option<(Fragment, usize)>,
+    left: usize,
+}
+
+impl Fragments {
+    /// A reader of an answer of at most so many bytes.
+    pub fn new(most_bytes: usize) -> Self {
+        Self { line: Vec::new(), part: None, left: most_bytes }
+    }
+
+    /// Takes bytes in, up to the end of a part at most. A part that is whole is given out.
+    ///
+    /// # Errors
+    /// The answer is not one, or is too long: nothing more of it can be read.
+    pub fn push(&mut self, input: &mut &[u8]) -> Result<Option<Fragment>, BadFragments> {
+        while let Some(first) = input.first() {
+            match &mut self.part {
+                None => {
+                    let byte = *first;
+                    *input = &input[1..];
+                    if byte == b'\n' {
+                        self.part = Some(self.begin()?);
+                    } else if self.line.len() == LONGEST_LINE {
+                        return Err(BadFragments::Form);
+                    } else {
+                        self.line.push(byte);
+                    }
+                }
+                Some((part, length)) if part.bytes.len() < *length => {
+                    let taken = (*length - part.bytes.len()).min(input.len());
+                    part.bytes.extend_from_slice(&input[..taken]);
+                    *input = &input[taken..];
+                }
+                Some(_) if *first == b'\n' => {
+                    *input = &input[1..];
+                    return Ok(self.part.take().map(|(part, _)| part));
+                }
+                Some(_) => return Err(BadFragments::Form),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the answer may end here.
+    pub fn is_between_parts(&self) -> bool {
+        self.line.is_empty() && self.part.is_none()
+    }
+
+    fn begin(&mut self) -> Result<(Fragment, usize), BadFragments> {
+        let line = std::mem::take(&mut self.line);
+        let mut words = line.split(|byte| *byte == b' ');
+        let name = words.next().filter(|name| is_name(name)).ok_or(BadFragments::Form)?;
+        let length = words.next().and_then(number).ok_or(BadFragments::Form)?;
+        let keep_s = words.next().map(|word| number(word).ok_or(BadFragments::Form)).transpose()?;
+        if words.next().is_some() {
+            return Err(BadFragments::Form);
+        }
+        let length = usize::try_from(length).map_err(|_| BadFragments::TooLong)?;
+        self.left = self.left.checked_sub(length).ok_or(BadFragments::TooLong)?;
+        Ok((Fragment { name: name.into(), bytes: Vec::new(), keep_s }, length))
+    }
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(text).ok().filter(|_| is_number)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(answer: &[u8], step: usize, most: usize) -> Result<Vec<Fragment>, BadFragments> {
+        let mut reader = Fragments::new(most);
+        let mut parts = Vec::new();
+        for mut piece in answer.chunks(step) {
+            while !piece.is_empty() {
+                parts.extend(reader.push(&mut piece)?);
+            }
+        }
+        if reader.is_between_parts() { Ok(parts) } else { Err(BadFragments::Form) }
+    }
+
+    #[test]
+    fn parts_come_out_however_the_answer_is_cut_up() {
+        let answer = b"greeting 5 60\nHe\nlo\nempty 0\n\nbar 3 0\n<a>\n";
+        for step in 1..=answer.len() {
+            let parts = read(answer, step, 100).expect("parts");
+            let shown: Vec<_> = parts.iter().map(|part| (&*part.name, &part.bytes[..], part.keep_s)).collect();
+            let expected =
+                [(&b"greeting"[..], &b"He\nlo"[..], Some(60)), (b"empty", b"", None), (b"bar", b"<a>", Some(0))];
+            assert_eq!(shown, expected);
+        }
+        assert_eq!(read(b"", 1, 100), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_is_no_such_answer_is_refused() {
+        for answer in [
+            "<html>\n", "a\n", "a b\n", "a 1 2 3\nx\n", "a -1\n", "a +1\nx\n", "a 1\nxy", "a 2\nx\n", "a  1\nx\n", "a b c d\n",
+            "a 1", " 1\nx\n", "a/b 1\nx\n", "a 99999999999999999999999\n",
+        ] {
+            assert!(read(answer.as_bytes(), 3, 100).is_err(), "{answer}");
+        }
+        assert_eq!(read(&[b'a'; 200], 7, 100), Err(BadFragments::Form));
+        assert_eq!(read(b"a 60\n", 1, 59), Err(BadFragments::TooLong));
+        let twice = [&b"a 60\n"[..], &[b'x'; 60], b"\nb 60\n"].concat();
+        assert_eq!(read(&twice, 9, 100), Err(BadFragments::TooLong));
+    }
+
+    #[test]
+    fn name_stands_last_in_the_target() {
+        assert_eq!(joint_name(b"/a/?esi=b", b"esi"), Some((&b"/a/?esi="[..], &b"b"[..])));
+        assert_eq!(joint_name(b"/?p=1&esi=b-c.d_1", b"esi"), Some((&b"/?p=1&esi="[..], &b"b-c.d_1"[..])));
+        for target in ["/a", "/?esi=", "/?esi=a,b", "/?esi=a&b=c", "/?xesi=a", "/?esi=%41", "/?esi"] {
+            assert_eq!(joint_name(target.as_bytes(), b"esi"), None, "{target}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! One tag: `<esi:NAME ATTRIBUTES>`, `<esi:NAME ATTRIBUTES/>`, `</esi:NAME ATTRIBUTES>`.
+
+/// Most attributes of a tag.
+const MOST: usize = 16;
+
+/// Which tag it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    Include,
+    Remove,
+    Comment,
+    /// LiteSpeed's: what a part comes to, said beside the page. It is not believed: the part is asked for when it is needed.
+    Inline,
+}
+
+/// A tag that is well-formed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Tag<'a> {
+    pub name: Name,
+    /// `</...>`.
+    pub closes: bool,
+    /// `.../>`.
+    pub is_empty: bool,
+    attributes: Vec<(&'a [u8], &'a [u8])>,
+}
+
+impl<'a> Tag<'a> {
+    /// Reads a tag from its `<` to its `>`.
+    pub(crate) fn parse(text: &'a [u8]) -> Option<Self> {
+        let text = text.strip_prefix(b"<")?.strip_suffix(b">")?;
+        let (closes, text) = text.strip_prefix(b"/").map_or((false, text), |text| (true, text));
+        let text = text.strip_prefix(b"esi:")?;
+        let (is_empty, text) = text.strip_suffix(b"/").map_or((false, text), |text| (true, text));
+        let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
+        let name = match &text[..end] {
+            b"include" => Name::Include,
+            b"remove" => Name::Remove,
+            b"comment" => Name::Comment,
+            b"inline" => Name::Inline,
+            _ => return None,
+        };
+        let attributes = attributes(&text[end..])?;
+        (!(closes && is_empty)).then_some(Self { name, closes, is_empty, attributes })
+    }
+
+    /// The value of an attribute, as it stands there.
+    pub(crate) fn get(&self, name: &[u8]) -> Option<&'a [u8]> {
+        self.attributes.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
+    }
+}
+
+/// The attributes; none where they are not well-formed, or one stands there twice.
+fn attributes(mut rest: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
+    let mut found: Vec<(&[u8], &[u8])> = Vec::new();
+    loop {
+        let trimmed = rest.trim_ascii_start();
+        if trimmed.is_empty() {
+            return Some(found);
+        }
+        if trimmed.len() == rest.len() || found.len() == MOST {
+            return None;
+        }
+        let end = trimmed.iter().position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')))?;
+        let name = &trimmed[..end];
+        let value = trimmed[end..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
+        let quote = *value.first().filter(|byte| matches!(byte, b'"' | b'\''))?;
+        let value = &value[1..];
+        let length = value.iter().position(|byte| *byte == quote)?;
+        if name.is_empty() || found.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
+            return None;
+        }
+        found.push((name, &value[..length]));
+        rest = &value[length + 1..];
+    }
+}
+
+/// Where the tag that `text` begins with ends: behind its `>`. None where that is not there yet; an error where it cannot be a tag.
+pub(crate) fn end(text: &[u8]) -> Result<Option<usize>, ()> {
+    let mut quote = None;
+    for (at, byte) in text.iter().enumerate().skip(1) {
+        match (quote, byte) {
+            (Some(open), byte) if open == *byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(*byte),
+            (None, b'>') => return Ok(Some(at + 1)),
+            (None, b'<') => return Err(()),
+            (None, _) => {}
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_read_with_their_attributes() {
+        let tag = Tag::parse(b"<esi:include  src='/a?b' \n onerror = \"continue\"/>").expect("a tag");
+        assert!((tag.name, tag.is_empty, tag.closes) == (Name::Include, true, false));
+        assert_eq!((tag.get(b"src"), tag.get(b"OnError")), (Some(&b"/a?b"[..]), Some(&b"continue"[..])));
+        assert_eq!(tag.get(b"alt"), None);
+        let close = Tag::parse(b"</esi:remove token=\"a\">").expect("a tag");
+        assert!(close.closes && close.get(b"token") == Some(b"a"));
+        // As LiteSpeed Cache writes them.
+        assert!(Tag::parse(b"<esi:include src='/?lsesi=a' cache-control='private,no-vary' as-var='1' />").is_some());
+    }
+
+    #[test]
+    fn what_is_not_well_formed_is_no_tag() {
+        for text in [
+            "<esi:include src=/a/>",
+            "<esi:include src='/a' src='/b'/>",
+            "<esi:include src='/a/>",
+            "<esi:include src/>",
+            "<esi:includes src='/a'/>",
+            "<esi:include='/a'/>",
+            "</esi:include/>",
+            "<esi:>",
+            "<esi:include src='/a'alt='/b'/>",
+            "<esi:include ='/a'/>",
+        ] {
+            assert_eq!(Tag::parse(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn end_is_not_sought_in_quotes() {
+        assert_eq!(end(b"<esi:comment text='a>b'/>x"), Ok(Some(25)));
+        assert_eq!(end(b"<esi:comment text='a>b"), Ok(None));
+        assert_eq!(end(b"<esi:comment <b>"), Err(()));
+    }
+}

@@ -1,0 +1,96 @@
+//! What an include may ask for.
+
+/// Longest target, bytes.
+const LONGEST: usize = 2048;
+
+/// Path and query of a `src` or `alt` whose entities are undone; none where it is on another host than `host`, or is no target of
+/// a request (RFC 9112 section 3.2.1).
+pub(crate) fn target(uri: &[u8], host: &[u8]) -> Option<Box<[u8]>> {
+    let path = match scheme_length(uri) {
+        0 => uri,
+        length => {
+            let rest = &uri[length..];
+            let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#')).unwrap_or(rest.len());
+            let (authority, path) = rest.split_at(end);
+            if host.is_empty() || !authority.eq_ignore_ascii_case(host) {
+                return None;
+            }
+            path
+        }
+    };
+    let path = path.split(|byte| *byte == b'#').next().unwrap_or_default();
+    let is_target = path.starts_with(b"/")
+        && !path.starts_with(b"//")
+        && path.len() <= LONGEST
+        && path.iter().all(u8::is_ascii_graphic);
+    is_target.then(|| path.into())
+}
+
+fn scheme_length(uri: &[u8]) -> usize {
+    let begins = |scheme: &&[u8]| uri.len() >= scheme.len() && uri[..scheme.len()].eq_ignore_ascii_case(scheme);
+    [&b"http://"[..], b"https://", b"//"].iter().find(|scheme| begins(scheme)).map_or(0, |scheme| scheme.len())
+}
+
+/// The text of an attribute with its entities undone: those that PHP's `htmlspecialchars` makes.
+pub(crate) fn unescaped(text: &[u8]) -> Vec<u8> {
+    const ENTITIES: [(&[u8], u8); 7] = [
+        (b"&amp;", b'&'),
+        (b"&#038;", b'&'),
+        (b"&quot;", b'"'),
+        (b"&#039;", b'\''),
+        (b"&#39;", b'\''),
+        (b"&lt;", b'<'),
+        (b"&gt;", b'>'),
+    ];
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.first() {
+        match ENTITIES.iter().find(|(entity, _)| *first == b'&' && rest.starts_with(entity)) {
+            Some((entity, byte)) => {
+                out.push(*byte);
+                rest = &rest[entity.len()..];
+            }
+            None => {
+                out.push(*first);
+                rest = &rest[1..];
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_same_host_are_targets() {
+        for (uri, expected) in [
+            ("/a?b=c", Some("/a?b=c")),
+            ("/a#b", Some("/a")),
+            ("http://example.org/a", Some("/a")),
+            ("HTTPS://EXAMPLE.org/a", Some("/a")),
+            ("//example.org/", Some("/")),
+            ("http://example.org", None),
+            ("http://example.org.evil/a", None),
+            ("http://user@example.org/a", None),
+            ("//evil/a", None),
+            ("a", None),
+            ("?a", None),
+            ("/a b", None),
+            ("/\r\n", None),
+            ("file:///etc/passwd", None),
+            ("", None),
+        ] {
+            assert_eq!(target(uri.as_bytes(), b"example.org").as_deref(), expected.map(str::as_bytes), "{uri}");
+        }
+        assert_eq!(target(b"///", b""), None);
+        assert!(target(&[b"/".as_slice(), &[b'a'; LONGEST]].concat(), b"").is_none());
+    }
+
+    #[test]
+    fn entities_are_undone_once() {
+        assert_eq!(unescaped(b"/?a=1&amp;b=&#038;c&amp;amp;&"), b"/?a=1&b=&c&amp;&");
+        assert_eq!(unescaped(b"&quot;&#39;&lt;&nbsp;"), b"\"'<&nbsp;");
+    }
+}

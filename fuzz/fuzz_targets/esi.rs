@@ -1,0 +1,38 @@
+//! Pages with ESI: any pieces come to the same, holes lie in the page, what is kept of them comes back, joint answers never panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use myriad_esi::{Collected, Cut, Cutter, Fragments, Limits, Refused, Said};
+
+fn cut(page: &[u8], token: Option<&[u8]>, step: usize) -> (Vec<u8>, Cut, Refused) {
+    let said = Said { token: token.map(Into::into), ..Said::default() };
+    let mut cutter = Cutter::new(&said, Limits { includes: 8, host: (*b"h").into() });
+    let mut collected = Collected::default();
+    page.chunks(step).for_each(|piece| cutter.push(piece, &mut collected));
+    let refused = cutter.finish(&mut collected);
+    let Collected { text, holes, .. } = collected;
+    (text, Cut { known: true, joint: None, holes }, refused)
+}
+
+fn parts(answer: &[u8], step: usize) -> Result<usize, ()> {
+    let mut reader = Fragments::new(1 << 16);
+    let mut count = 0;
+    for mut piece in answer.chunks(step) {
+        while !piece.is_empty() {
+            count += usize::from(reader.push(&mut piece).map_err(drop)?.is_some());
+        }
+    }
+    Ok(count)
+}
+
+fuzz_target!(|input: (u8, bool, &[u8])| {
+    let (step, has_token, page) = input;
+    let token = has_token.then_some(&b"tokentoken"[..]);
+    let step = usize::from(step).max(1);
+    let whole = cut(page, token, page.len().max(1));
+    assert_eq!(cut(page, token, step), whole);
+    assert_eq!(Cut::decode(&whole.1.encode(), whole.0.len() as u64).as_ref(), Some(&whole.1));
+    assert_eq!(parts(page, step), parts(page, page.len().max(1)));
+    let _ = Cut::decode(page, page.len() as u64);
+    let _ = Said::of([page].into_iter(), [page].into_iter(), [page].into_iter());
+});
