@@ -133,6 +133,7 @@ fn not_stored(exchange: &mut Exchange, cache: &CachePlace, reason: PassReason) -
         PassReason::FarRange => "the range begins beyond *_cache_max_range_offset",
         PassReason::Piece => "the page under the key is a piece of an answer (slice)",
         PassReason::LockTimeout => "the page was waited for too long (*_cache_lock_timeout)",
+        PassReason::NotCut => "the visitor is known, and the page has no parts of theirs",
         PassReason::NotShared | PassReason::Seldom => "the answer is for this visitor alone",
     };
     text.to_owned()

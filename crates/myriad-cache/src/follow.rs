@@ -12,6 +12,7 @@ use myriad_store::{FlightEnd, FlightHead, FlightReader};
 use tokio::sync::oneshot;
 
 use crate::age::age_s;
+use crate::esi;
 use crate::fetch::{NoAnswer, Report};
 use crate::leader_cookies;
 use crate::next::{Cached, Follow, Next, PassReason};
@@ -71,7 +72,7 @@ async fn lead(
             let failure = Failure::Http(response.head.status);
             match stale_instead(&exchange.request, cached, stale, failure) {
                 Some(next) => next,
-                None => Next::Done(respond::respond(exchange, cached.origin, response)),
+                None => Next::Done(esi::respond(exchange, cached.origin, response)),
             }
         }
         Ok(Report::Failed(why)) => failed(exchange, cached, stale, why),
@@ -95,8 +96,10 @@ async fn wait(
     };
     match head {
         FlightHead::Object(page) => Next::Serve(page, status),
-        FlightHead::Head(meta) => match whole(exchange, &mut reader).await {
+        FlightHead::Head(meta) => match whole(exchange, meta.view(), &mut reader).await {
             Some(page) => Next::Serve(page, status),
+            // Only all of a page can be filled.
+            None if needs_whole(exchange, meta.view()) => Next::Pass(PassReason::NotShared),
             None => Next::Done(Step::Answer(streaming(exchange, cached, meta.view(), reader))),
         },
         FlightHead::Failed(code) => failed(exchange, cached, stale, NoAnswer::decode(code)),
@@ -135,8 +138,13 @@ async fn head(
     }
 }
 
-/// The whole page, if it is there soon.
-async fn whole(exchange: &Exchange, reader: &mut FlightReader<PageMeta>) -> Option<Page> {
+/// Whether a page on its way is of no use before all of it is there.
+fn needs_whole(exchange: &Exchange, meta: PageView<'_>) -> bool {
+    exchange.request.cache.journey.stored_only || esi::is_filled(meta.cut())
+}
+
+/// The whole page, if it is there soon, or once it is where nothing less is of use.
+async fn whole(exchange: &Exchange, meta: PageView<'_>, reader: &mut FlightReader<PageMeta>) -> Option<Page> {
     let fields = exchange.request.received.head.fields();
     let mut end = None;
     let arrives = poll_fn(|cx| {
@@ -147,7 +155,11 @@ async fn whole(exchange: &Exchange, reader: &mut FlightReader<PageMeta>) -> Opti
         }
         Poll::Pending
     });
-    let _ = tokio::time::timeout(WHOLE_PAGE, arrives).await;
+    if needs_whole(exchange, meta) {
+        arrives.await;
+    } else {
+        let _ = tokio::time::timeout(WHOLE_PAGE, arrives).await;
+    }
     match end {
         Some(FlightEnd::Object(page)) => Some(page),
         _ => None,

@@ -9,7 +9,7 @@ use myriad_store::KeyRef;
 
 use crate::next::{Cached, Next, PassReason};
 use crate::{
-    claim, disk, early, early_hints_stored, explain, follow, gather, lead, look_up, other_codings, pass,
+    claim, disk, early, early_hints_stored, esi, explain, follow, gather, lead, look_up, other_codings, pass,
     refresh, serve, stale,
 };
 use myriad_exchange::exchange::{Exchange, Step};
@@ -45,6 +45,9 @@ fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
     if exchange.request.received.sink.is_some() {
         return explain::uncached(exchange);
     }
+    if exchange.request.cache.journey.stored_only {
+        return Step::Error(504);
+    }
     let origin = Arc::clone(origin);
     Step::wait(async move |exchange| pass::uncached(exchange, &origin).await)
 }
@@ -55,6 +58,9 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
     loop {
         next = match next {
             Next::Done(step) => return step,
+            Next::Pass(_) | Next::PassBody(_) if exchange.request.cache.journey.stored_only => {
+                return Step::Error(504);
+            }
             Next::LookUp => look_up::run(exchange, cached),
             Next::Serve(page, status) => serve::run(exchange, cached, page, status),
             Next::Seek => disk::seek(exchange, cached),
@@ -69,6 +75,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
                 claim::run(exchange, cached, page)
             }
             Next::Lead(page) => lead::run(exchange, cached, page.as_ref()),
+            Next::Known => return wait(cached, async |exchange, _| esi::run(exchange).await),
             Next::Gather => {
                 return wait(cached, async |exchange, cached| gather::run(exchange, cached).await);
             }
@@ -82,7 +89,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
                 return wait(cached, async |exchange, cached| follow::run(exchange, cached, flight).await);
             }
             Next::Pass(reason) => {
-                if matches!(reason, PassReason::Bypass(_) | PassReason::Unstored) {
+                if matches!(reason, PassReason::Bypass(_) | PassReason::NotCut | PassReason::Unstored) {
                     early_hints_stored::of_shared_page(exchange, cached);
                 }
                 // What the fetch has found out says more.

@@ -13,6 +13,7 @@ mod directives;
 mod disk;
 mod early;
 pub mod early_hints_stored;
+pub mod esi;
 mod examine;
 mod explain;
 mod far_range;

@@ -8,6 +8,7 @@ use myriad_shield::origin_query_limit::Sought;
 use myriad_store::KeyRef;
 
 use crate::early;
+use crate::esi;
 use crate::explain;
 use crate::hidden_fields::hides_fields;
 use crate::next::{Cached, Next, Occasion, PassReason};
@@ -50,6 +51,12 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
         cache_bypass: condition,
     };
     let reason = bypass(&facts, &cache.rules);
+    if reason == Some(BypassReason::PersonalCookie) && esi::may_read(request, &cache.rules.personal) {
+        return Ok(Next::Known);
+    }
+    if reason.is_some() && request.cache.journey.stored_only {
+        return Ok(Next::Done(Step::Error(504)));
+    }
     // What bypasses the cache goes to the origin for certain; else the page is looked up first.
     if reason.is_some()
         && let Some(step) = shield::judge(exchange, Sought::Bypassing)

@@ -6,6 +6,7 @@
 //! begin -> LookUp -- fresh --------------> Serve -- body on disk -> Open -> Serve -> Done
 //!             |   \-- not in memory -> Seek -> Load -> Read -> LookUp
 //!             |   \-- policy says no ----> Pass -> Done
+//!             |   \-- visitor is known --> Known -> Done, or Pass
 //!             |   \-- due soon ----------> Refresh -> Serve
 //!             v
 //!           Stale -- may be served ------> Serve, or Refresh -> Serve
@@ -72,6 +73,8 @@ pub(crate) enum Next {
     Done(Step),
     /// The page is looked up in memory.
     LookUp,
+    /// A known visitor asks, who may read a page that its origin has cut ([`crate::esi`]).
+    Known,
     /// The request's body is read first: the key may hold it.
     Gather,
     /// Memory has no page: it is asked whether the disk may have it.
@@ -126,6 +129,8 @@ pub(crate) enum PassReason {
     Piece,
     /// `*_cache_lock_timeout`.
     LockTimeout,
+    /// The visitor is known, and there is no page that its origin has cut for such ([`crate::esi`]).
+    NotCut,
     /// The answer that was waited for is of no use to this visitor, or is for another alone.
     NotShared,
 }
@@ -141,6 +146,7 @@ impl PassReason {
             Self::Seldom => "min_uses",
             Self::Piece => "piece",
             Self::LockTimeout => "lock_timeout",
+            Self::NotCut => "personal cookie, page not cut",
             Self::NotShared => "not shared",
         }
     }

@@ -7,6 +7,7 @@ use myriad_policy::{CacheStatus, Failure};
 use myriad_shield::origin_query_limit::Sought;
 use myriad_upstream::{OriginError, OriginResponse, Phase, RequestPayload};
 
+use crate::esi;
 use crate::fetch::{NoAnswer, failure, is_of_the_origin};
 use crate::invalidate;
 use crate::next::{Cached, Next};
@@ -18,7 +19,6 @@ use myriad_exchange::runtime::OriginPlace;
 use myriad_origin::fetch::{fail, fetch, fetch_to_the_end};
 use myriad_origin::group;
 use myriad_origin::make;
-use myriad_origin::respond::respond;
 use myriad_origin::upload;
 
 /// Asks an origin that has no cache before it, and passes its answer on.
@@ -27,7 +27,7 @@ pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>)
         return step;
     }
     match ask(exchange, origin, None).await {
-        Asked::Answered(response) => respond(exchange, origin, response),
+        Asked::Answered(response) => esi::respond(exchange, origin, response),
         Asked::Failed(error) => fail(exchange, &error),
         Asked::Not(status) => Step::Error(status),
     }
@@ -50,7 +50,7 @@ pub(crate) async fn run(
             let stale = exchange.request.cache.stale.take();
             match stale_instead(&exchange.request, cached, stale, Failure::Http(response.head.status)) {
                 Some(next) => next,
-                None => Next::Done(respond(exchange, origin, response)),
+                None => Next::Done(esi::respond(exchange, origin, response)),
             }
         }
         Asked::Failed(error) => {
@@ -97,6 +97,7 @@ enum Asked {
 }
 
 async fn ask(exchange: &mut Exchange, origin: &Arc<OriginPlace>, payload: Option<RequestPayload>) -> Asked {
+    let mut watch = esi::watch(&exchange.request);
     let payload = match payload {
         Some(payload) => Ok(payload),
         None => upload::payload(exchange, origin).await,
@@ -128,7 +129,12 @@ async fn ask(exchange: &mut Exchange, origin: &Arc<OriginPlace>, payload: Option
         fetch(exchange, origin, &group, request, true).await
     };
     match fetched {
-        Ok(response) => Asked::Answered(response),
+        Ok(response) => {
+            if let Some(watch) = &mut watch {
+                watch.see(&response.head);
+            }
+            Asked::Answered(response)
+        }
         Err(error) => Asked::Failed(error),
     }
 }

@@ -127,7 +127,7 @@ fn renewed(stored: PageView<'_>, mut meta: PageMeta) -> PageMeta {
         meta.facts.tag.clone_from(&stored.tag);
     }
     meta.facts.origin_encoded = stored.origin_encoded;
-    meta
+    if stored.cut().is_empty() { meta } else { meta.with_cut(stored.cut()) }
 }
 
 /// Whether a 304 says that the answer varies by other fields than the stored page: its variant is in doubt then.

@@ -5,6 +5,7 @@ use myriad_policy::CacheStatus;
 
 use crate::age::age_s;
 use crate::disk;
+use crate::esi;
 use crate::leader_cookies;
 use crate::next::{Cached, Next, PassReason};
 use crate::page;
@@ -46,6 +47,9 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, statu
     }
     leader_cookies::append(exchange, cached, &mut answer);
     answer.age_s = age_s(exchange, origin, born);
+    if !exchange.request.cache.journey.stored_only {
+        esi::fill_for_everybody(exchange, &mut answer);
+    }
     Next::Done(Step::Answer(answer))
 }
 

@@ -93,6 +93,7 @@ pub(super) fn words(next: &Next) -> String {
         Next::Done(Step::Error(status)) => format!("error {status}"),
         Next::Done(_) => "done".to_owned(),
         Next::LookUp => "look up".to_owned(),
+        Next::Known => "known".to_owned(),
         Next::Gather => "gather".to_owned(),
         Next::Seek => "seek".to_owned(),
         Next::Load(_) => "load".to_owned(),

@@ -142,7 +142,11 @@ mod tests {
     #[test]
     fn holes_that_fit_no_page_are_refused() {
         let bytes = |holes| Cut { known: true, joint: None, holes }.encode();
-        for holes in [vec![hole(8, 3, None)], vec![hole(5, 0, None), hole(4, 0, None)], vec![hole(2, 3, None), hole(4, 1, None)]] {
+        for holes in [
+            vec![hole(8, 3, None)],
+            vec![hole(5, 0, None), hole(4, 0, None)],
+            vec![hole(2, 3, None), hole(4, 1, None)],
+        ] {
             assert_eq!(Cut::decode(&bytes(holes), 10), None);
         }
         let whole = bytes(vec![hole(0, 0, Some(b"/b"))]);

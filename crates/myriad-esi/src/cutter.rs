@@ -222,7 +222,8 @@ impl Cutter {
 
     /// Whether a tag that is well-formed counts here.
     fn is_markup(&self, tag: &Tag<'_>) -> bool {
-        let bears = self.token.as_deref().is_none_or(|token| !token.is_empty() && tag.get(b"token") == Some(token));
+        let bears =
+            self.token.as_deref().is_none_or(|token| !token.is_empty() && tag.get(b"token") == Some(token));
         bears
             && match self.mode {
                 Mode::Inside(_) => tag.closes && tag.name == Name::Include,
@@ -254,7 +255,9 @@ impl Cutter {
             (Mode::Outside, Name::Include) => {
                 let include = self.include(tag);
                 let taken = include.is_some();
-                include.into_iter().for_each(|include| sink.open(include));
+                if let Some(include) = include {
+                    sink.open(include);
+                }
                 if !tag.is_empty {
                     self.mode = Mode::Inside(taken);
                 } else if taken {
@@ -275,7 +278,8 @@ impl Cutter {
             return None;
         }
         self.includes += 1;
-        let on_error_nothing = tag.get(b"onerror").is_some_and(|value| value.eq_ignore_ascii_case(b"continue"));
+        let on_error_nothing =
+            tag.get(b"onerror").is_some_and(|value| value.eq_ignore_ascii_case(b"continue"));
         Some(Include { src, alt: alt.flatten(), on_error_nothing })
     }
 }

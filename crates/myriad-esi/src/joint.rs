@@ -143,9 +143,13 @@ mod tests {
         let answer = b"greeting 5 60\nHe\nlo\nempty 0\n\nbar 3 0\n<a>\n";
         for step in 1..=answer.len() {
             let parts = read(answer, step, 100).expect("parts");
-            let shown: Vec<_> = parts.iter().map(|part| (&*part.name, &part.bytes[..], part.keep_s)).collect();
-            let expected =
-                [(&b"greeting"[..], &b"He\nlo"[..], Some(60)), (b"empty", b"", None), (b"bar", b"<a>", Some(0))];
+            let shown: Vec<_> =
+                parts.iter().map(|part| (&*part.name, &part.bytes[..], part.keep_s)).collect();
+            let expected = [
+                (&b"greeting"[..], &b"He\nlo"[..], Some(60)),
+                (b"empty", b"", None),
+                (b"bar", b"<a>", Some(0)),
+            ];
             assert_eq!(shown, expected);
         }
         assert_eq!(read(b"", 1, 100), Ok(Vec::new()));
@@ -154,8 +158,20 @@ mod tests {
     #[test]
     fn what_is_no_such_answer_is_refused() {
         for answer in [
-            "<html>\n", "a\n", "a b\n", "a 1 2 3\nx\n", "a -1\n", "a +1\nx\n", "a 1\nxy", "a 2\nx\n", "a  1\nx\n", "a b c d\n",
-            "a 1", " 1\nx\n", "a/b 1\nx\n", "a 99999999999999999999999\n",
+            "<html>\n",
+            "a\n",
+            "a b\n",
+            "a 1 2 3\nx\n",
+            "a -1\n",
+            "a +1\nx\n",
+            "a 1\nxy",
+            "a 2\nx\n",
+            "a  1\nx\n",
+            "a b c d\n",
+            "a 1",
+            " 1\nx\n",
+            "a/b 1\nx\n",
+            "a 99999999999999999999999\n",
         ] {
             assert!(read(answer.as_bytes(), 3, 100).is_err(), "{answer}");
         }

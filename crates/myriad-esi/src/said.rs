@@ -94,7 +94,9 @@ mod tests {
 
     #[test]
     fn markup_is_there_where_the_origin_says_so() {
-        for surrogate in [ESI, "max-age=60, Content=\"esi/1.0\"", "content=\"A/1 ESI/1.0\"", "content=\"ESI/1.0\";myriad"] {
+        for surrogate in
+            [ESI, "max-age=60, Content=\"esi/1.0\"", "content=\"A/1 ESI/1.0\"", "content=\"ESI/1.0\";myriad"]
+        {
             assert_eq!(said(surrogate, "", ""), Some(Said::default()), "{surrogate}");
         }
         assert_eq!(said("", "", "public,max-age=60,esi=on"), Some(Said::default()));
@@ -113,7 +115,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_no_promise_and_no_token() {
-        for own in ["known, later", "known, token=short", "known, token=aaaaaaaa, token=bbbbbbbb", "known, joint=a&b"] {
+        for own in [
+            "known, later",
+            "known, token=short",
+            "known, token=aaaaaaaa, token=bbbbbbbb",
+            "known, joint=a&b",
+        ] {
             let read = said(ESI, own, "").expect("markup");
             assert!(!read.known, "{own}");
             assert!(read.token.is_none_or(|token| token.is_empty()), "{own}");

@@ -60,7 +60,8 @@ fn attributes(mut rest: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
         if trimmed.len() == rest.len() || found.len() == MOST {
             return None;
         }
-        let end = trimmed.iter().position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')))?;
+        let end =
+            trimmed.iter().position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')))?;
         let name = &trimmed[..end];
         let value = trimmed[end..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
         let quote = *value.first().filter(|byte| matches!(byte, b'"' | b'\''))?;
@@ -80,11 +81,10 @@ pub(crate) fn end(text: &[u8]) -> Result<Option<usize>, ()> {
     for (at, byte) in text.iter().enumerate().skip(1) {
         match (quote, byte) {
             (Some(open), byte) if open == *byte => quote = None,
-            (Some(_), _) => {}
             (None, b'"' | b'\'') => quote = Some(*byte),
             (None, b'>') => return Ok(Some(at + 1)),
             (None, b'<') => return Err(()),
-            (None, _) => {}
+            _ => {}
         }
     }
     Ok(None)
@@ -103,7 +103,10 @@ mod tests {
         let close = Tag::parse(b"</esi:remove token=\"a\">").expect("a tag");
         assert!(close.closes && close.get(b"token") == Some(b"a"));
         // As LiteSpeed Cache writes them.
-        assert!(Tag::parse(b"<esi:include src='/?lsesi=a' cache-control='private,no-vary' as-var='1' />").is_some());
+        assert!(
+            Tag::parse(b"<esi:include src='/?lsesi=a' cache-control='private,no-vary' as-var='1' />")
+                .is_some()
+        );
     }
 
     #[test]

@@ -27,8 +27,12 @@ pub(crate) fn target(uri: &[u8], host: &[u8]) -> Option<Box<[u8]>> {
 }
 
 fn scheme_length(uri: &[u8]) -> usize {
-    let begins = |scheme: &&[u8]| uri.len() >= scheme.len() && uri[..scheme.len()].eq_ignore_ascii_case(scheme);
-    [&b"http://"[..], b"https://", b"//"].iter().find(|scheme| begins(scheme)).map_or(0, |scheme| scheme.len())
+    let begins =
+        |scheme: &&[u8]| uri.len() >= scheme.len() && uri[..scheme.len()].eq_ignore_ascii_case(scheme);
+    [&b"http://"[..], b"https://", b"//"]
+        .iter()
+        .find(|scheme| begins(scheme))
+        .map_or(0, |scheme| scheme.len())
 }
 
 /// The text of an attribute with its entities undone: those that PHP's `htmlspecialchars` makes.
@@ -45,16 +49,10 @@ pub(crate) fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.first() {
-        match ENTITIES.iter().find(|(entity, _)| *first == b'&' && rest.starts_with(entity)) {
-            Some((entity, byte)) => {
-                out.push(*byte);
-                rest = &rest[entity.len()..];
-            }
-            None => {
-                out.push(*first);
-                rest = &rest[1..];
-            }
-        }
+        let entity = ENTITIES.iter().find(|(entity, _)| *first == b'&' && rest.starts_with(entity));
+        let (length, byte) = entity.map_or((1, *first), |(entity, byte)| (entity.len(), *byte));
+        out.push(byte);
+        rest = &rest[length..];
     }
     out
 }
@@ -82,7 +80,11 @@ mod tests {
             ("file:///etc/passwd", None),
             ("", None),
         ] {
-            assert_eq!(target(uri.as_bytes(), b"example.org").as_deref(), expected.map(str::as_bytes), "{uri}");
+            assert_eq!(
+                target(uri.as_bytes(), b"example.org").as_deref(),
+                expected.map(str::as_bytes),
+                "{uri}"
+            );
         }
         assert_eq!(target(b"///", b""), None);
         assert!(target(&[b"/".as_slice(), &[b'a'; LONGEST]].concat(), b"").is_none());

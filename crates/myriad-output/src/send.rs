@@ -50,8 +50,9 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
         head::tell(request, place, &answer);
     }
     request.outcome.answered.status = answer.status;
-    let expires =
-        is_decorated(answer.status) && write_expires(request, frame, modified_s, now_s, head.text());
+    let expires = is_decorated(answer.status)
+        && !answer.personal
+        && write_expires(request, frame, modified_s, now_s, head.text());
     if expires || place.headers.says_freshness {
         // It counts from now on, whatever the age of the page.
         answer.age_s = None;
@@ -62,7 +63,7 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
     if let Some(edit) = edit {
         edit.edit(request, frame, (&answer, decorated), &mut head);
     }
-    add_header::add(request, frame, place, decorated, &mut head);
+    add_header::add(request, frame, place, (decorated, answer.personal), &mut head);
     if let Some(rules) = place.features.get::<Userid>() {
         userid::add(request, frame, rules, &mut head);
     }

@@ -113,7 +113,8 @@ impl<'a> Texts<'a> {
         if self.ends.0[3] & IS_CUT == 0 {
             return (tail, b"");
         }
-        let split = tail.split_first_chunk().map(|(length, rest)| (usize::from(u16::from_le_bytes(*length)), rest));
+        let split =
+            tail.split_first_chunk().map(|(length, rest)| (usize::from(u16::from_le_bytes(*length)), rest));
         split.and_then(|(length, rest)| rest.split_at_checked(length)).unwrap_or_default()
     }
 }

@@ -16,6 +16,7 @@ use super::report::{Report, Reporter, report};
 use crate::companion::CompanionPage;
 use crate::complete::complete;
 use crate::disk;
+use crate::esi::Cutting;
 use crate::next::Cached;
 use crate::page;
 use crate::told;
@@ -53,7 +54,7 @@ pub(super) async fn store(
     let Admitted { response, lifetime, now, mut pace, fetching, selection, companion } = admitted;
     let mut fetching = Some(fetching);
     let OriginResponse { head, mut body, .. } = response;
-    let meta = page::meta_of(
+    let mut meta = page::meta_of(
         &head,
         cached.origin,
         &cached.cache.rules,
@@ -66,10 +67,14 @@ pub(super) async fn store(
     let varies = varies.map(|selection| selection.selector.to_vec());
     let length = head.known(Known::ContentLength).and_then(respond::parse_length);
     let coding = page::origin_coding(&head);
+    let mut cutting = Cutting::begin(&exchange.request, &head);
+    if let Some(cutting) = &cutting {
+        meta = meta.with_cut(cutting.to_come());
+    }
     let admission = myriad_store::Admission {
         head: Arc::new(meta.clone()),
         selection,
-        length: if coding.is_some() { None } else { length },
+        length: if coding.is_some() || cutting.is_some() { None } else { length },
     };
     let mut writer = writer.admit(admission);
     report(reporter, varies.map_or(Report::Admitted(head), Report::OtherVariant));
@@ -88,7 +93,7 @@ pub(super) async fn store(
             Some(Ok(piece)) => {
                 pace.took(piece.len());
                 arrived += piece.len() as u64;
-                match fill(&mut writer, decoder.as_mut(), piece).await {
+                match fill(&mut writer, decoder.as_mut(), cutting.as_mut(), piece).await {
                     Filling::Wanted => {}
                     Filling::Abandoned => return,
                     Filling::Corrupt => {
@@ -114,6 +119,11 @@ pub(super) async fn store(
         exchange.request.log(Level::Error, format_args!("upstream prematurely closed connection"));
         return writer.fail(StoreFailure(502));
     }
+    if let Some(cutting) = cutting {
+        let (rest, cut) = cutting.finish(&exchange.request);
+        push(&mut writer, rest);
+        meta = meta.with_cut(&cut.encode());
+    }
     if let (Some(companion), Some(body)) = (companion, writer.body()) {
         companion.store(exchange, meta.clone(), &body);
     }
@@ -134,13 +144,17 @@ enum Filling {
 async fn fill(
     writer: &mut BodyWriter<PageMeta>,
     mut decoder: Option<&mut StreamDecoder>,
+    mut cutting: Option<&mut Cutting>,
     mut piece: Bytes,
 ) -> Filling {
     loop {
         let Ok((window, drained)) = page::decoded(decoder.as_deref_mut(), &mut piece) else {
             return Filling::Corrupt;
         };
-        writer.push(window);
+        match &mut cutting {
+            Some(cutting) => push(writer, cutting.push(&window)),
+            None => drop(writer.push(window)),
+        }
         if drained {
             return Filling::Wanted;
         }
@@ -149,5 +163,12 @@ async fn fill(
         if let Capacity::Abandoned = disk::capacity(writer).await {
             return Filling::Abandoned;
         }
+    }
+}
+
+/// Stores what the markup of a page has left of it.
+fn push(writer: &mut BodyWriter<PageMeta>, text: Bytes) {
+    if !text.is_empty() {
+        writer.push(text);
     }
 }

@@ -45,7 +45,7 @@ fn target_of(request: &Request) -> Cow<'_, [u8]> {
         args => [&request.route.uri[..], b"?", args].concat(),
     };
     match request.sent_uri() {
-        Some(sent) if !request.is_subrequest() || request.cache.slice.get().is_some() => Cow::Borrowed(sent),
+        Some(sent) if request.has_own_target() || request.cache.slice.get().is_some() => Cow::Borrowed(sent),
         _ => Cow::Owned(own()),
     }
 }

@@ -10,6 +10,7 @@ use myriad_policy::Encoding;
 use myriad_store::Segments;
 
 use super::encodings::choose;
+use crate::esi;
 use myriad_exchange::exchange::{Answer, MadeFrom, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_page::{Page, PageView, alternative};
@@ -18,7 +19,7 @@ use myriad_page::{Page, PageView, alternative};
 pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> Answer {
     let meta = page.meta();
     let length = page.body_len();
-    let filtered = request.place().filters.change(meta.media_type());
+    let filtered = request.place().filters.change(meta.media_type()) || esi::is_filled(meta.cut());
     let coding = if meta.no_transform || length == 0 || filtered || meta.status == 206 {
         Coding::Identity
     } else {

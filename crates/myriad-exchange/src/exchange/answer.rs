@@ -62,6 +62,8 @@ pub struct Answer {
     pub passes_trailers: bool,
     /// Whether a streamed body may be compressed on its way.
     pub compressible: bool,
+    /// It holds what is one visitor's alone, and says so: a place's own word of how long it is fresh does not hold.
+    pub personal: bool,
     /// The head waits for the first bytes of the body, so that what breaks off before them leaves no half answer.
     pub postponed: bool,
     /// Bytes a second that `X-Accel-Limit-Rate` allows.
@@ -91,6 +93,7 @@ impl Answer {
             unsized_by_origin: false,
             uncompressed: 0,
             compressible: false,
+            personal: false,
             postponed: false,
             limit_rate: None,
         }

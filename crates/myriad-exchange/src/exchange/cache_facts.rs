@@ -64,6 +64,8 @@ pub struct Shown {
 pub struct Journey {
     /// How often the page was waited for in vain.
     pub retries: u8,
+    /// Only a page of the cache is of use, all of it: what is not stored is not asked for.
+    pub stored_only: bool,
     /// The origin's head at hand came with the page that this request itself has fetched here.
     pub fetched: bool,
     /// The file that the page was sought in.

@@ -3,10 +3,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use myriad_http::uri::{normalize_path, split_target};
 use myriad_http::{Known, RequestHead};
 use myriad_net::RequestBody;
 
+use super::cache_facts::CacheFacts;
 use super::lineage::{DEEPEST, Lineage, TooMany};
+use super::parts::{Route, UriForm};
 use super::scratch::Scratch;
 use super::{Exchange, Gathered, Request, Slice};
 
@@ -90,6 +93,33 @@ impl Exchange {
         request.shortcut.strayed.set(true);
         request.received.lineage = Some(Box::new(lineage));
         Ok(piece)
+    }
+
+    /// A request for the same URL as a visitor would make it of whom nothing is known: by GET, without cookies, at the server's rules,
+    /// whose variables are not set yet. Errors are answered by nothing. None where the target is no path.
+    pub fn stranger(&mut self) -> Option<Box<Self>> {
+        let mut stranger = self.companion();
+        let request = &mut stranger.request;
+        strip(&mut request.received.head);
+        request.received.head.fields_mut().remove_known(Known::Cookie);
+        let split = split_target(request.received.head.target()).ok()?;
+        let mut uri = Vec::with_capacity(split.path.len());
+        normalize_path(split.path, request.server().merge_slashes, &mut uri).ok()?;
+        let escaped = split.path.iter().any(|byte| matches!(byte, b'%' | b'+'));
+        request.route = Route {
+            server: request.route.server,
+            place: request.server().place,
+            uri,
+            args: split.query.unwrap_or_default().to_vec(),
+            host: std::mem::take(&mut request.route.host),
+            form: UriForm { escaped, ..UriForm::default() },
+            ..Route::default()
+        };
+        request.cache = CacheFacts::default();
+        request.shortcut.strayed.set(true);
+        request.leave_errors_empty();
+        stranger.frame = Box::default();
+        Some(stranger)
     }
 
     /// Gives this subrequest the method and the fields of the visitor's request, and its body where that was gathered.

@@ -20,6 +20,8 @@ pub struct Lineage {
     pub errors_empty: bool,
     /// Nobody waits for the answer: a mirrored request, and what it causes.
     pub in_background: bool,
+    /// It is asked with a head of its own, whose target is what it is for (ESI); else its head is that of the client's request.
+    pub own_head: bool,
     /// What pages with SSI share.
     pub(super) pages: Rc<RefCell<myriad_ssi::Shared>>,
     /// Subrequests begun so far for the client's own request.
@@ -42,7 +44,7 @@ impl Lineage {
             return Err(TooMany);
         }
         self.begun.set(self.begun.get() + 1);
-        Ok(Self { depth: self.depth + 1, errors_empty: false, ..self.clone() })
+        Ok(Self { depth: self.depth + 1, errors_empty: false, own_head: false, ..self.clone() })
     }
 }
 

@@ -136,6 +136,11 @@ impl Request {
         self.received.lineage.as_ref().is_some_and(|lineage| lineage.depth > 0)
     }
 
+    /// Whether the target of the head is what is asked for: not for a subrequest that has the head of its parent.
+    pub fn has_own_target(&self) -> bool {
+        self.received.lineage.as_ref().is_none_or(|lineage| lineage.depth == 0 || lineage.own_head)
+    }
+
     /// Whether nobody waits for the answer ([`Exchange::go_to_background`]).
     pub fn is_in_background(&self) -> bool {
         self.received.lineage.as_ref().is_some_and(|lineage| lineage.in_background)

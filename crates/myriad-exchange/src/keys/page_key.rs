@@ -19,7 +19,7 @@ pub fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace) -> Re
     cache.key.eval(request, frame, &mut key)?;
     no_vary_search::settle(request, cache, &mut key);
     double_nuls(&mut key, 0);
-    if request.is_subrequest() && !cache.uri_in_key {
+    if !request.has_own_target() && !cache.uri_in_key {
         tell_subrequests_apart(request, &mut key);
     }
     if !cache.host_in_key {

@@ -7,14 +7,25 @@ use super::expires::is_decorated;
 use myriad_exchange::exchange::{Request, scratch};
 use myriad_exchange::runtime::Place;
 
-/// Adds the fields; each may read those before it (`$sent_http_*`).
-pub(crate) fn add(request: &mut Request, frame: &mut Frame, place: &Place, status: u16, head: &mut Head) {
+/// Adds the fields; each may read those before it (`$sent_http_*`). To what is one visitor's alone, none that says for how long it is fresh.
+pub(crate) fn add(
+    request: &mut Request,
+    frame: &mut Frame,
+    place: &Place,
+    (status, personal): (u16, bool),
+    head: &mut Head,
+) {
     let rules = &place.headers;
     let decorated = is_decorated(status);
     let read = request.site.runtime.reads_sent_fields;
     for field in rules.add.iter().filter(|field| field.is_added(decorated)) {
         // Recipes say themselves what a packed copy is; it is said already.
         if request.route.form.packed && field.name.eq_ignore_ascii_case(b"Content-Encoding") {
+            continue;
+        }
+        if personal
+            && [&b"cache-control"[..], b"expires"].iter().any(|name| field.name.eq_ignore_ascii_case(name))
+        {
             continue;
         }
         if let Some(value) = field.value.as_static() {

@@ -117,7 +117,7 @@ impl Compile<'_> {
             grace: cache.stale,
             invalidate: if *rfc9111 { Invalidate::Everything } else { cache.invalidate },
             negative: cache.negative.clone(),
-            hide: hidden(origin),
+            hide: hidden(settings, origin),
             pass: lower(&origin.answer.pass),
         }
     }

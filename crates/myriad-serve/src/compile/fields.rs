@@ -1,14 +1,19 @@
 //! Fields of origins' answers that are lists in the settings.
 
+use myriad_cache::esi;
 use myriad_conf::Text;
-use myriad_conf::settings::OriginSettings;
+use myriad_conf::settings::{OriginSettings, Settings};
 use myriad_policy::Announced;
 
 /// Fields that end here: `*_hide_header`, and what an origin says to an accelerator that has announced itself.
-pub(super) fn hidden(origin: &OriginSettings) -> Vec<Box<[u8]>> {
+pub(super) fn hidden(settings: &Settings, origin: &OriginSettings) -> Vec<Box<[u8]>> {
     let mut hidden = lower(&origin.answer.hide);
-    if announced(origin).surrogate.is_some() {
+    let has_esi = esi::is_on(settings);
+    if has_esi || announced(origin).surrogate.is_some() {
         hidden.push(b"surrogate-control"[..].into());
+    }
+    if has_esi {
+        hidden.extend(esi::OWN_FIELDS.map(Into::into));
     }
     hidden
 }

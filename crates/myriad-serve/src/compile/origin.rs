@@ -169,7 +169,7 @@ fn answer_rules(settings: &Settings, origin: &OriginSettings) -> AnswerRules {
         pass.push(b"date"[..].into());
     }
     AnswerRules {
-        hide: hidden(origin),
+        hide: hidden(settings, origin),
         passes_head: pass.iter().any(|name| [&b"server"[..], b"date"].contains(&&**name)),
         pass,
         passes_interim: rfc9111,

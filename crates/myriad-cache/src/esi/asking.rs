@@ -1,0 +1,335 @@
+//! The parts of a page are asked for, by tasks of their own: an origin waits for no visitor who reads slowly.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use myriad_esi::{Cut, Fragments, joint_name};
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::subrequest::{self, Subanswer};
+use myriad_http::body::BoxBody;
+use myriad_http::cache_control::CacheControl;
+use myriad_http::{Known, RequestHead, Version};
+use myriad_log::Level;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
+
+use super::apart::{APART, Moment};
+use super::rules::Rules;
+use super::slots::{Slot, Slots};
+use super::visitor::Visitor;
+
+/// Longest part, bytes.
+const MOST_OF_PART: usize = 1 << 20;
+/// Longest joint answer, bytes of its parts.
+const MOST_OF_JOINT: usize = 4 << 20;
+/// What a joint answer is.
+const FRAGMENTS: &[u8] = b"application/x-myriad-fragments";
+
+/// What is to be had, and the holes that it fills.
+struct Want {
+    src: Box<[u8]>,
+    alt: Option<Box<[u8]>>,
+    holes: Vec<usize>,
+}
+
+/// A part of those that come in one answer.
+struct Named {
+    name: Box<[u8]>,
+    want: Want,
+}
+
+/// Parts that come in one answer.
+struct Joint {
+    /// What stands before their names.
+    prefix: Box<[u8]>,
+    list: Vec<Named>,
+}
+
+/// Who asks, shared by the tasks of a page.
+struct Asker {
+    /// A copy that lives as long as the body.
+    exchange: RefCell<Box<Exchange>>,
+    slots: Rc<Slots>,
+    visitor: Option<Visitor>,
+    keeps_cookies: bool,
+    rules: Rules,
+    until: Instant,
+    /// The error log knows of a part that failed.
+    told: Cell<bool>,
+}
+
+/// The tasks; they end with the body.
+pub(super) struct Tasks(Vec<JoinHandle<()>>);
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// For whom parts are asked.
+pub(super) struct For {
+    /// The known visitor whose parts they are.
+    pub visitor: Option<Visitor>,
+    /// Whether the origin is told the visitor's cookies.
+    pub keeps_cookies: bool,
+}
+
+/// Fills what is kept, and begins to ask for the rest.
+pub(super) fn begin(
+    exchange: Box<Exchange>,
+    whose: For,
+    rules: &Rules,
+    cut: &Cut,
+    slots: &Rc<Slots>,
+) -> Tasks {
+    let For { visitor, keeps_cookies } = whose;
+    if let Some(visitor) = &visitor {
+        fill_kept(&exchange, visitor, cut, slots);
+    }
+    let asker = Rc::new(Asker {
+        until: Instant::now() + Duration::from_millis(rules.timeout_ms),
+        exchange: RefCell::new(exchange),
+        slots: Rc::clone(slots),
+        visitor,
+        keeps_cookies,
+        rules: rules.clone(),
+        told: Cell::new(false),
+    });
+    let wants = wants(cut, slots).into_iter().filter(|want| asker.may_ask(want));
+    let (joints, singles) = grouped(wants, cut.joint.as_deref());
+    let joints = joints.into_iter().map(|joint| {
+        let asker = Rc::clone(&asker);
+        tokio::task::spawn_local(Box::pin(asker.ask_joint(joint)))
+    });
+    let singles = singles.into_iter().map(|want| {
+        let asker = Rc::clone(&asker);
+        tokio::task::spawn_local(Box::pin(asker.ask_single(want)))
+    });
+    Tasks(joints.chain(singles).collect())
+}
+
+/// What comes together, by what stands before its names, and what comes alone.
+fn grouped(wants: impl Iterator<Item = Want>, argument: Option<&[u8]>) -> (Vec<Joint>, Vec<Want>) {
+    let (mut joints, mut singles) = (Vec::<Joint>::new(), Vec::new());
+    for want in wants {
+        let Some((prefix, name)) = argument.and_then(|argument| joint_name(&want.src, argument)) else {
+            singles.push(want);
+            continue;
+        };
+        let (prefix, name) = (Box::from(prefix), Box::from(name));
+        let named = Named { name, want };
+        match joints.iter_mut().find(|joint| joint.prefix == prefix) {
+            Some(joint) => joint.list.push(named),
+            None => joints.push(Joint { prefix, list: vec![named] }),
+        }
+    }
+    (joints, singles)
+}
+
+/// Fills the holes whose parts are kept for the visitor.
+fn fill_kept(exchange: &Exchange, visitor: &Visitor, cut: &Cut, slots: &Slots) {
+    let now = exchange.request.received.at_ms;
+    let mut apart = APART.lock();
+    for (index, hole) in cut.holes.iter().enumerate() {
+        if let Some(bytes) = apart.get(visitor, &hole.include.src, now) {
+            slots.fill(index, Slot::Got(bytes));
+        }
+    }
+}
+
+/// What has to be asked for, each once.
+fn wants(cut: &Cut, slots: &Slots) -> Vec<Want> {
+    let mut wants: Vec<Want> = Vec::new();
+    for (index, hole) in cut.holes.iter().enumerate().filter(|(index, _)| slots.is_waiting(*index)) {
+        let include = &hole.include;
+        match wants.iter_mut().find(|want| want.src == include.src && want.alt == include.alt) {
+            Some(want) => want.holes.push(index),
+            None => {
+                wants.push(Want { src: include.src.clone(), alt: include.alt.clone(), holes: vec![index] });
+            }
+        }
+    }
+    wants
+}
+
+impl Asker {
+    /// Whether a part may be asked for: not too deep, and none of a page within itself.
+    fn may_ask(&self, want: &Want) -> bool {
+        let refusal = {
+            let exchange = self.exchange.borrow();
+            let depth = exchange.request.received.lineage.as_ref().map_or(0, |lineage| lineage.depth);
+            if depth >= self.rules.depth {
+                Some("includes stand too deep in each other (esi_max_depth)")
+            } else if exchange.request.received.head.target() == &*want.src {
+                Some("a page includes itself")
+            } else {
+                None
+            }
+        };
+        if let Some(why) = refusal {
+            self.fail(want, why);
+        }
+        refusal.is_none()
+    }
+
+    /// Asks for one part, and in the end for what stands in for it.
+    async fn ask_single(self: Rc<Self>, want: Want) {
+        let mut why = String::new();
+        for target in std::iter::once(&want.src).chain(&want.alt) {
+            match timeout_at(self.until, self.part(target)).await {
+                Ok(Ok((bytes, keep_s, asked))) => {
+                    self.keep(&want.src, &bytes, keep_s, asked);
+                    return self.got(&want, &bytes);
+                }
+                Ok(Err(error)) => why = error,
+                Err(_) => why = String::from("it took too long (esi_timeout)"),
+            }
+        }
+        self.fail(&want, &why);
+    }
+
+    /// Asks for parts that come in one answer. One that is not among them is had from its `alt`, if it has one.
+    async fn ask_joint(self: Rc<Self>, joint: Joint) {
+        let Joint { prefix, mut list } = joint;
+        let came = timeout_at(self.until, self.joint(&prefix, &mut list)).await;
+        let why = match came {
+            Ok(Ok(())) => "it is not in the joint answer".to_owned(),
+            Ok(Err(error)) => error,
+            Err(_) => "it took too long (esi_timeout)".to_owned(),
+        };
+        for Named { want, .. } in list {
+            match want.alt {
+                Some(alt) => {
+                    let instead = Want { src: alt, alt: None, holes: want.holes };
+                    Rc::clone(&self).ask_single(instead).await;
+                }
+                None => self.fail(&want, &why),
+            }
+        }
+    }
+
+    /// Reads a joint answer; what has come is taken off the list.
+    async fn joint(&self, prefix: &[u8], list: &mut Vec<Named>) -> Result<(), String> {
+        let names: Vec<&[u8]> = list.iter().map(|named| &*named.name).collect();
+        let target = [prefix, &names.join(&b","[..])].concat();
+        let asked = APART.lock().moment();
+        let answer = self.answer(&target).await?;
+        let is_joint = answer.fields(b"content-type").first().is_some_and(|value| {
+            value
+                .split(|byte| *byte == b';')
+                .next()
+                .is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(FRAGMENTS))
+        });
+        if !is_joint {
+            return Err("the joint answer is no application/x-myriad-fragments".to_owned());
+        }
+        let keep_s = keep_s(&answer);
+        let mut body = answer.into_body();
+        let mut reader = Fragments::new(MOST_OF_JOINT);
+        while let Some(piece) = next(&mut body).await? {
+            let mut rest = &piece[..];
+            while !rest.is_empty() {
+                let Some(part) =
+                    reader.push(&mut rest).map_err(|bad| format!("of a joint answer {}", bad.as_str()))?
+                else {
+                    continue;
+                };
+                // What nobody has asked for fills nothing.
+                let Some(at) = list.iter().position(|named| named.name == part.name) else { continue };
+                let Named { want, .. } = list.swap_remove(at);
+                let bytes = Bytes::from(part.bytes);
+                self.keep(&want.src, &bytes, part.keep_s.unwrap_or(keep_s), asked);
+                self.got(&want, &bytes);
+            }
+        }
+        if reader.is_between_parts() { Ok(()) } else { Err("a joint answer ends within a part".to_owned()) }
+    }
+
+    /// One part: its bytes, for how long it may be kept, and when it was asked for.
+    async fn part(&self, target: &[u8]) -> Result<(Bytes, u64, Moment), String> {
+        let asked = APART.lock().moment();
+        let answer = self.answer(target).await?;
+        let keep_s = keep_s(&answer);
+        let mut body = answer.into_body();
+        let mut whole = Vec::new();
+        while let Some(piece) = next(&mut body).await? {
+            if whole.len() + piece.len() > MOST_OF_PART {
+                return Err("it is too long".to_owned());
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok((Bytes::from(whole), keep_s, asked))
+    }
+
+    /// The answer to a target, where it is one.
+    async fn answer(&self, target: &[u8]) -> Result<Subanswer, String> {
+        let child = self.child(target).ok_or("it cannot be asked for")?;
+        let answer = subrequest::ask(child).await;
+        match answer.answer.status {
+            _ if answer.answer.dropped => Err("its answer broke off".to_owned()),
+            200 => Ok(answer),
+            status => Err(format!("its status is {status}")),
+        }
+    }
+
+    /// A request for a target as the visitor would make it, within the page's. The rules know nothing of the page.
+    fn child(&self, target: &[u8]) -> Option<Box<Exchange>> {
+        let (path, args) = subrequest::target(target)?;
+        let mut child = subrequest::begin(&mut self.exchange.borrow_mut(), &path, args).ok()?;
+        let fields = child.request.received.head.fields().iter_known();
+        let told = fields.filter(|(known, ..)| self.keeps_cookies || *known != Some(Known::Cookie));
+        let head = RequestHead::from_parts(
+            b"GET",
+            target,
+            Version::Http11,
+            told.map(|(_, name, value)| (name, value)),
+        );
+        *child.request.received.head = head;
+        // What no visitor may ask for, no include may.
+        child.request.route.internal = false;
+        child.request.begin_lineage().own_head = true;
+        child.frame = Box::default();
+        Some(child)
+    }
+
+    /// Keeps a part for its visitor, as long as it says and as it may.
+    fn keep(&self, src: &[u8], bytes: &Bytes, keep_s: u64, asked: Moment) {
+        let Some(visitor) = self.visitor.as_ref().filter(|_| keep_s > 0) else { return };
+        let bounds = self.rules.private;
+        let keep_ms = keep_s.saturating_mul(1000).min(bounds.valid_ms);
+        let until_ms = myriad_net::clock::now_ms().saturating_add(keep_ms);
+        APART.lock().keep(visitor, (src, bytes.clone()), (asked, until_ms), bounds);
+    }
+
+    fn got(&self, want: &Want, bytes: &Bytes) {
+        want.holes.iter().for_each(|hole| self.slots.fill(*hole, Slot::Got(bytes.clone())));
+    }
+
+    /// A part cannot be had. The log is told of the first of a page.
+    fn fail(&self, want: &Want, why: &str) {
+        if !self.told.replace(true) {
+            let (exchange, src) = (self.exchange.borrow(), want.src.escape_ascii());
+            exchange.request.log(Level::Error, format_args!("the page goes on without \"{src}\": {why}"));
+        }
+        want.holes.iter().for_each(|hole| self.slots.fill(*hole, Slot::Failed));
+    }
+}
+
+/// For how many seconds an answer may be kept for its visitor; 0 for not at all.
+fn keep_s(answer: &Subanswer) -> u64 {
+    let values = answer.fields(b"cache-control");
+    let control = CacheControl::parse(values.iter().map(|value| &value[..]));
+    if control.no_store || control.no_cache { 0 } else { control.max_age.unwrap_or(0) }
+}
+
+async fn next(body: &mut BoxBody) -> Result<Option<Bytes>, String> {
+    match poll_fn(|cx| body.as_mut().poll_data(cx)).await {
+        Some(Ok(piece)) => Ok(Some(piece)),
+        Some(Err(error)) => Err(format!("its answer broke off: {error}")),
+        None => Ok(None),
+    }
+}

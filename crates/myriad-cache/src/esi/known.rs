@@ -1,0 +1,92 @@
+//! A known visitor gets everybody's page, with parts of their own in it.
+//!
+//! The page is asked for as by a stranger: without cookies, and at the server's rules, so that nothing of the visitor reaches it
+//! whatever those rules read. What a stranger may not have from the cache, the visitor asks the origin for, as ever.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+
+use myriad_bounded::Lru;
+use myriad_exchange::exchange::{Answer, Exchange, MadeFrom, Request, Step};
+use myriad_exchange::subrequest;
+use myriad_http::Method;
+use myriad_net::ResponseBody;
+use myriad_policy::{CacheStatus, PersonalCookies};
+use parking_lot::Mutex;
+
+use super::asking::For;
+use super::cutting::cut_of;
+use super::filling::fill;
+use super::rules;
+use super::visitor::{Visitor, pairs};
+use crate::next::{Next, PassReason};
+
+/// How long it is remembered that the fetch of a page was of no use to known visitors, so that each of them does not cause another.
+const USELESS_MS: u64 = 30_000;
+/// Most pages of which that is remembered.
+const USELESS: u64 = 16_384;
+
+/// Pages whose fetch was of no use, by a hash with a random seed, and until when that is believed.
+static OF_NO_USE: LazyLock<(RandomState, Mutex<Lru<u64, u64>>)> =
+    LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(USELESS))));
+
+/// Whether a request that bypasses the cache for its personal cookies may read a page that allows it.
+pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
+    let Some(rules) = rules::of(request).filter(|rules| !rules.known.is_empty()) else { return false };
+    let head = &request.received.head;
+    let is_known = |pair: &[u8]| rules.known.matches_cookie_header(pair).is_some();
+    let is_harmless = |pair: &[u8]| personal.matches_cookie_header(pair).is_none() || is_known(pair);
+    matches!(head.method(), Method::Get | Method::Head)
+        && !request.is_subrequest()
+        && !request.cache.journey.stored_only
+        && request.received.sink.is_none()
+        && pairs(head.fields()).all(is_harmless)
+        && pairs(head.fields()).any(is_known)
+}
+
+/// Serves the page, or passes the request on where there is none for known visitors.
+pub(crate) async fn run(exchange: &mut Exchange) -> Next {
+    if let Some(answer) = page(exchange).await {
+        return Next::Done(Step::Answer(answer));
+    }
+    exchange.request.cache.shown.status = Some(CacheStatus::Bypass);
+    Next::Pass(PassReason::NotCut)
+}
+
+async fn page(exchange: &mut Exchange) -> Option<Answer> {
+    let known = &rules::of(&exchange.request)?.known;
+    let request = &exchange.request;
+    let visitor = Visitor::of(&request.route.host, request.received.head.fields(), known)?;
+    let page = OF_NO_USE.0.hash_one((&request.route.host, request.scheme(), request.received.head.target()));
+    let now = request.received.at_ms;
+    if OF_NO_USE.1.lock().get(&page).is_some_and(|until| now < *until) {
+        return None;
+    }
+    let mut stranger = exchange.stranger()?;
+    stranger.request.cache.journey.stored_only = true;
+    let mut came = subrequest::ask(stranger).await;
+    // It is counted once, as the visitor's.
+    let shown = std::mem::take(&mut came.exchange().request.cache.shown);
+    let MadeFrom::Page(stored) = &came.answer.made_from else {
+        note(page, shown.status);
+        return None;
+    };
+    let Some(cut) = cut_of(stored).filter(|cut| cut.known) else {
+        note(page, shown.status);
+        return None;
+    };
+    let mut answer = std::mem::replace(&mut came.answer, Answer::new(0, ResponseBody::None));
+    exchange.request.cache.shown = shown;
+    // Those of a stranger's first visit.
+    answer.without(&[b"set-cookie"]);
+    fill(exchange, &mut answer, &cut, For { visitor: Some(visitor), keeps_cookies: true });
+    Some(answer)
+}
+
+/// Remembers that a page was fetched in vain. One that was stored already cost nothing.
+fn note(page: u64, status: Option<CacheStatus>) {
+    if matches!(status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
+        let until = myriad_net::clock::now_ms() + USELESS_MS;
+        OF_NO_USE.1.lock().insert(page, until, 1);
+    }
+}

@@ -1,0 +1,174 @@
+//! Markup in what is not stored, on its way to one visitor.
+//!
+//! An answer that says `known` was made for this visitor, cookies and all: what stands inside its includes is theirs, and the markup
+//! goes. Any other is filled, when all of it is there.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use myriad_encode::StreamDecoder;
+use myriad_esi::{Cut, Said};
+use myriad_exchange::exchange::{Answer, Exchange, Step, pulled};
+use myriad_exchange::runtime::OriginPlace;
+use myriad_http::body::{Body, BodyError, BoxBody, Empty, Full};
+use myriad_http::{Known, Method};
+use myriad_log::Level;
+use myriad_net::ResponseBody;
+use myriad_upstream::OriginResponse;
+
+use super::asking::For;
+use super::cutting::{Cutting, said};
+use super::filling::{filled, make_private};
+use crate::page;
+
+/// Longest page that is filled without being stored, bytes; a longer one goes without its parts.
+const LONGEST: usize = 2 << 20;
+
+/// Passes an origin's answer on, as [`myriad_origin::respond::respond`], without its markup.
+pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginResponse) -> Step {
+    let said = said(&exchange.request, &response.head);
+    let coding = page::origin_coding(&response.head);
+    match myriad_origin::respond::respond(exchange, origin, response) {
+        Step::Answer(mut answer) => {
+            if let Some(said) = said {
+                let decoder = coding.and_then(page::decoder);
+                pass(exchange, &mut answer, &said, decoder);
+            }
+            Step::Answer(answer)
+        }
+        step => step,
+    }
+}
+
+fn pass(exchange: &mut Exchange, answer: &mut Answer, said: &Said, decoder: Option<StreamDecoder>) {
+    if matches!(answer.status, 204 | 304) || answer.status < 200 {
+        return;
+    }
+    answer.without(&[b"accept-ranges", b"content-encoding"]);
+    answer.weaken_tag();
+    answer.length = None;
+    answer.ranges = false;
+    answer.compressible = true;
+    let fills = !said.known;
+    if fills {
+        answer.without(&[b"etag", b"last-modified"]);
+    }
+    if fills && exchange.request.received.head.fields().has(Known::Cookie) {
+        make_private(answer);
+    }
+    let body = std::mem::replace(&mut answer.body, ResponseBody::None);
+    let body: BoxBody = if exchange.request.received.head.method() == Method::Head {
+        Box::pin(Empty)
+    } else {
+        let cutting = Cutting::of(&exchange.request, said.clone());
+        let exchange = Some(exchange.companion());
+        let whole = fills.then(Vec::new);
+        Box::pin(PassedBody {
+            body: pulled(body),
+            decoder,
+            piece: Bytes::new(),
+            cutting: Some(cutting),
+            whole,
+            then: None,
+            exchange,
+        })
+    };
+    answer.body = ResponseBody::Stream(body, None);
+}
+
+/// A page that is cut as it passes.
+struct PassedBody {
+    /// The page as it comes, and what undoes its coding.
+    body: BoxBody,
+    decoder: Option<StreamDecoder>,
+    piece: Bytes,
+    /// Until all of it has been read.
+    cutting: Option<Cutting>,
+    /// What has come of a page that is to be filled.
+    whole: Option<Vec<u8>>,
+    /// That page, when it is filled.
+    then: Option<BoxBody>,
+    /// A copy that stays with the body; given on to what fills it.
+    exchange: Option<Box<Exchange>>,
+}
+
+impl PassedBody {
+    /// The next text of the page without its markup; none at its end.
+    fn poll_text(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        loop {
+            let Some(cutting) = &mut self.cutting else { return Poll::Ready(None) };
+            if self.piece.is_empty() {
+                match ready!(self.body.as_mut().poll_data(cx)) {
+                    Some(Ok(piece)) => self.piece = piece,
+                    Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                    None => return Poll::Ready(self.finish().map(Ok)),
+                }
+            }
+            let Ok((window, _)) = page::decoded(self.decoder.as_mut(), &mut self.piece) else {
+                return Poll::Ready(Some(Err(BodyError::Aborted)));
+            };
+            let text = cutting.push(&window);
+            if !text.is_empty() {
+                return Poll::Ready(Some(Ok(text)));
+            }
+        }
+    }
+
+    /// The page is over: its last text, or what it is filled to.
+    fn finish(&mut self) -> Option<Bytes> {
+        let (cutting, mut exchange) = (self.cutting.take()?, self.exchange.take()?);
+        let (text, cut) = cutting.finish(&exchange.request);
+        if let Some(mut whole) = self.whole.take() {
+            whole.extend_from_slice(&text);
+            let keeps_cookies = exchange.request.received.head.fields().has(Known::Cookie);
+            let whose = For { visitor: None, keeps_cookies };
+            let fills = !cut.known;
+            let cut = if fills { cut } else { Cut::default() };
+            self.then =
+                Some(filled(exchange.companion(), Box::pin(Full::new(Bytes::from(whole))), &cut, whose));
+            return None;
+        }
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// Gathers a page that is to be filled. One that is too long is given as it comes, from what was gathered on.
+    fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        loop {
+            match ready!(self.poll_text(cx)) {
+                Some(Ok(text)) => {
+                    let Some(whole) = &mut self.whole else { return Poll::Ready(Some(Ok(text))) };
+                    whole.extend_from_slice(&text);
+                    if whole.len() > LONGEST {
+                        if let Some(exchange) = &self.exchange {
+                            let what = "a page with ESI that is not stored is too long to be filled";
+                            exchange.request.log(Level::Error, format_args!("{what}"));
+                        }
+                        return Poll::Ready(self.whole.take().map(|whole| Ok(Bytes::from(whole))));
+                    }
+                }
+                other => return Poll::Ready(other),
+            }
+        }
+    }
+}
+
+impl Body for PassedBody {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let this = &mut *self;
+        if this.then.is_none() && this.cutting.is_some() {
+            match ready!(this.poll_whole(cx)) {
+                None => {}
+                some => return Poll::Ready(some),
+            }
+        }
+        match &mut this.then {
+            Some(filled) => filled.as_mut().poll_data(cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        None
+    }
+}

@@ -1,0 +1,317 @@
+//! Known visitors and everybody else.
+
+use myriad_tests::{Cached, Origin, Request, wait_for};
+
+use super::{KNOWN, application, by, everybodys, include, is_clean, is_private, own, page, session, start};
+
+#[test]
+fn anonymous_visitor_gets_the_page_as_if_it_had_never_had_markup() {
+    let plain =
+        |call: &mut myriad_tests::Call| call.answer("Content-Type: text/html\r\nETag: \"one\"", everybodys());
+    let server = "fastcgi_cache_valid 200 1h; gzip on; gzip_types text/html;";
+    let (without, _origin) = Cached { server, ..Cached::default() }.start(plain);
+    let (with, origin) = start("gzip on;", application);
+    for codings in ["identity", "gzip"] {
+        let request = Request::get("/page").accepting(codings);
+        for server in [&with, &without] {
+            server.fetch(&request);
+        }
+        let (own, plain) = (with.fetch(&request), without.fetch(&request));
+        assert_eq!((own.cache(), own.coding()), ("HIT", codings));
+        assert_eq!(own.body, plain.body);
+        for field in ["ETag", "Content-Length", "Content-Type", "Vary", "Accept-Ranges", "Cache-Control"] {
+            assert_eq!(own.field(field), plain.field(field), "{field}");
+        }
+        is_clean(&own);
+    }
+    assert_eq!(origin.count(), 1);
+    let range = with.fetch(&Request::get("/page").field("Range", "bytes=0-5"));
+    assert_eq!((range.status, range.text().as_str()), (206, "<html>"));
+    assert_eq!(with.fetch(&Request::get("/page").field("If-None-Match", "\"one\"")).status, 304);
+}
+
+#[test]
+fn known_visitor_gets_the_page_with_parts_of_their_own_in_one_request() {
+    let (server, origin) = start("", application);
+    server.get("/page");
+    let answer = server.fetch(&by("/page", "ada"));
+    assert_eq!((answer.status, answer.cache(), answer.text()), (200, "HIT", own("ada")));
+    is_clean(&answer);
+    is_private(&answer);
+    assert_eq!(origin.calls(), ["GET /page", "GET /page?part=greeting,form"]);
+    // They are kept for them, and for nobody else.
+    assert_eq!(server.fetch(&by("/page", "ada")).text(), own("ada"));
+    assert_eq!(origin.count(), 2);
+    assert_eq!(server.fetch(&by("/page", "eve")).text(), own("eve"));
+    assert_eq!(origin.count(), 3);
+    assert_eq!(server.get("/page").text(), everybodys());
+    // A condition is about everybody's page, and a part of it would be of no page.
+    let asked = by("/page", "ada").field("If-None-Match", "\"one\"").field("Range", "bytes=0-5");
+    assert_eq!((server.fetch(&asked).status, server.fetch(&asked).text()), (200, own("ada")));
+    let head = server.fetch(&by("/page", "ada").by("HEAD"));
+    assert_eq!((head.status, head.body.len(), head.field("Content-Length")), (200, 0, None));
+    is_private(&head);
+}
+
+#[test]
+fn page_of_a_known_visitor_is_compressed_and_never_fresh_whatever_the_place_says() {
+    let rules = "gzip on; expires 1h; add_header Cache-Control public; add_header X-Other yes;";
+    let (server, _origin) = start(rules, application);
+    for _ in 0..2 {
+        let answer = server.fetch(&by("/page", "ada").accepting("gzip"));
+        assert_eq!(
+            (answer.coding(), answer.text(), answer.field("X-Other")),
+            ("gzip", own("ada"), Some("yes"))
+        );
+        is_private(&answer);
+    }
+    assert!(server.get("/page").field("Expires").is_some());
+}
+
+#[test]
+fn miss_of_a_known_visitor_fetches_everybody_s_page() {
+    let (server, origin) = start("", application);
+    let answer = server.fetch(&by("/page", "ada"));
+    assert_eq!((answer.cache(), answer.text()), ("MISS", own("ada")));
+    assert_eq!(server.get("/page").cache(), "HIT");
+    assert_eq!(server.get("/page").text(), everybodys());
+    assert_eq!(origin.calls(), ["GET /page", "GET /page?part=greeting,form"]);
+}
+
+#[test]
+fn page_that_is_not_for_known_visitors_is_asked_of_the_origin() {
+    let (server, origin) = start("", |call| match call.param("HTTP_COOKIE").to_owned() {
+        cookie if cookie.is_empty() => {
+            let known = if call.uri() == "/private" { "private" } else { "max-age=60" };
+            call.answer(&format!("Content-Type: text/html\r\nCache-Control: {known}"), "everybody's");
+        }
+        cookie => call.answer("Content-Type: text/html", cookie),
+    });
+    for target in ["/stored", "/private"] {
+        server.get(target);
+        let answer = server.fetch(&by(target, "ada"));
+        assert_eq!((answer.cache(), answer.text()), ("BYPASS", session("ada")), "{target}");
+        let status = answer.field("Cache-Status").expect("Cache-Status");
+        assert!(status.contains("fwd=bypass") && status.contains("page not cut"), "{status}");
+    }
+    // The fetch that was of no use is not repeated for each of them.
+    let before = origin.count();
+    server.fetch(&by("/private", "ada"));
+    server.fetch(&by("/private", "eve"));
+    assert_eq!(origin.count(), before + 2);
+}
+
+#[test]
+fn visitor_with_another_personal_cookie_is_asked_of_the_origin() {
+    let (server, _origin) = start("", application);
+    server.get("/page");
+    for other in ["wp-postpass_1=x", "PHPSESSID=1"] {
+        let cookies = format!("{}; {other}", session("ada"));
+        let answer = server.fetch(&Request::get("/page").field("Cookie", &cookies));
+        assert_eq!((answer.cache(), answer.text()), ("BYPASS", format!("page of {cookies}")));
+    }
+    // In a field of its own too, and for a method that is not reading.
+    let two = by("/page", "ada").field("Cookie", "wp-postpass_1=x");
+    assert!(server.fetch(&two).text().starts_with("page of"));
+    assert!(server.fetch(&by("/page", "ada").by("POST")).text().starts_with("page of"));
+    let signed = by("/page", "ada").field("Authorization", "Basic YTpi");
+    assert!(server.fetch(&signed).text().starts_with("page of"));
+}
+
+#[test]
+fn rules_that_keep_anonymous_visitors_from_the_cache_keep_known_ones_too() {
+    let (server, origin) =
+        start("fastcgi_cache_bypass $arg_preview; fastcgi_no_cache $arg_preview;", application);
+    let answer = server.fetch(&by("/page?preview=1", "ada"));
+    assert_eq!((answer.cache(), answer.text()), ("BYPASS", format!("page of {}", session("ada"))));
+    assert_eq!(origin.calls(), ["GET /page?preview=1"], "nothing is asked in vain");
+}
+
+#[test]
+fn part_is_dropped_when_its_visitor_may_have_changed_something() {
+    let (server, origin) =
+        start("location /uncached { fastcgi_cache off; fastcgi_pass @ORIGIN@; }", |call| match call.uri() {
+            "/log-out" => call.answer("Set-Cookie: wordpress_logged_in_1=; Max-Age=0", "bye"),
+            "/other-cookie" => call.answer("Set-Cookie: language=de", "hello"),
+            "/says" => call.answer("X-Myriad-Private-Purge: *", "said"),
+            "/litespeed" => call.answer("X-LiteSpeed-Purge: private, *", "said"),
+            _ => application(call),
+        });
+    server.get("/page");
+    let asks = |name: &str| {
+        let before = origin.calls().len();
+        assert_eq!(server.fetch(&by("/page", name)).text(), own(name));
+        origin.calls()[before..].iter().any(|call| call.contains("part="))
+    };
+    assert!(asks("ada") && !asks("ada") && asks("eve") && !asks("eve"));
+    let changes = [
+        by("/page", "ada").by("POST"),
+        by("/uncached", "ada").by("DELETE"),
+        by("/log-out", "ada"),
+        by("/says", "ada"),
+        by("/litespeed", "ada"),
+        // The back office gets more cookies than the site.
+        Request::post("/uncached", "x").field("Cookie", &format!("wordpress_sec_1=x; {}", session("ada"))),
+    ];
+    for change in changes {
+        server.fetch(&change);
+        assert!(asks("ada"), "{change:?}");
+        assert!(!asks("ada") && !asks("eve"), "{change:?}");
+    }
+    for harmless in [by("/other-cookie", "ada"), by("/uncached", "ada"), Request::post("/uncached", "x")] {
+        server.fetch(&harmless);
+        assert!(!asks("ada"), "{harmless:?}");
+    }
+}
+
+#[test]
+fn part_says_itself_how_long_it_is_kept() {
+    let (server, origin) = start("", |call| {
+        if call.param("QUERY_STRING").is_empty() {
+            return call.answer(KNOWN, format!("{}{}", include("a", ""), include("b", "")));
+        }
+        call.answer(super::PARTS, "a 1 0\na\nb 1\nb\n");
+    });
+    for _ in 0..3 {
+        assert_eq!(server.fetch(&by("/page", "ada")).text(), "ab");
+    }
+    let expected = ["GET /page", "GET /page?part=a,b", "GET /page?part=a", "GET /page?part=a"];
+    assert_eq!(origin.calls(), expected);
+}
+
+#[test]
+fn page_above_a_part_is_sent_while_the_part_is_made() {
+    let gate = std::sync::Arc::new(myriad_tests::Gate::new());
+    let held = std::sync::Arc::clone(&gate);
+    let (server, origin) = start("gzip on;", move |call| {
+        if call.param("QUERY_STRING").is_empty() {
+            return call.answer(KNOWN, format!("above{}below", include("a", "")));
+        }
+        held.pass();
+        call.answer(super::PARTS, "a 3\nown\n");
+    });
+    server.get("/page");
+    let mut client = server.connect();
+    client.send(by("/page", "ada").bytes());
+    let above = client.until(|bytes| bytes.windows(5).any(|part| part == b"above"));
+    assert!(!above.windows(5).any(|part| part == b"below"));
+    origin.wait_for(2);
+    gate.open();
+    client.until(|bytes| bytes.windows(5).any(|part| part == b"below"));
+}
+
+#[test]
+fn part_that_fails_leaves_what_stands_in_its_place() {
+    let (server, _origin) = start("esi_timeout 200ms;", |call| match call.param("QUERY_STRING") {
+        "" => {
+            let nothing = include("d", "inside")
+                .replace("token=\"0123456789abcdef\">i", "token=\"0123456789abcdef\" onerror=\"continue\">i");
+            let alt = include("e", "inside").replace("src=", "alt=\"/alt\" src=");
+            let text = if call.uri().starts_with("/alt") {
+                "alt".to_owned()
+            } else {
+                format!(
+                    "1{}2{}3{}4{nothing}5{alt}6",
+                    include("a", ""),
+                    include("b", "inside"),
+                    include("c", "inside")
+                )
+            };
+            call.answer(KNOWN, text);
+        }
+        // One is missing, one cut short.
+        _ => call.answer(super::PARTS, "a 3\nown\nc 5\nab"),
+    });
+    let answer = server.fetch(&by("/page", "ada"));
+    assert_eq!(answer.text(), "1own2inside3inside45alt6");
+    server.log_has("the page goes on without");
+    let log = server.read("error.log");
+    assert_eq!(log.matches("the page goes on without").count(), 1, "{log}");
+}
+
+#[test]
+fn page_goes_on_where_the_origin_does_not_answer() {
+    let (server, _origin) = start("esi_timeout 100ms;", |call| match call.param("QUERY_STRING") {
+        "" => call.answer(KNOWN, format!("1{}2", include("a", "inside"))),
+        "part=a" if call.param("HTTP_COOKIE").contains("slow") => drop(call.wait_for_hang_up()),
+        _ => call.answer("Content-Type: text/html\r\nStatus: 500", "a 3\nown\n"),
+    });
+    for name in ["slow", "failing"] {
+        assert_eq!(server.fetch(&by("/page", name)).text(), "1inside2", "{name}");
+    }
+    server.log_has("esi_timeout");
+}
+
+#[test]
+fn markup_of_others_is_text() {
+    let comment = "<esi:include src=\"/page?part=secret\"/><!--esi <b> --><esi:remove>x</esi:remove>\
+                   <esi:include src=\"/page?part=secret\" token=\"0000000000000000\"/>";
+    let (server, origin) = start("", move |call| match call.param("QUERY_STRING") {
+        "" => call.answer(KNOWN, format!("{comment}{}", include("a", ""))),
+        _ => call.answer(super::PARTS, "a 3\nown\nsecret 1\nx\n"),
+    });
+    assert_eq!(server.get("/page").text(), comment);
+    assert_eq!(server.fetch(&by("/page", "ada")).text(), format!("{comment}own"));
+    assert_eq!(origin.calls(), ["GET /page", "GET /page?part=a"]);
+}
+
+#[test]
+fn page_without_the_field_is_text() {
+    let (server, _origin) = start("", |call| call.answer("Content-Type: text/html", page()));
+    assert_eq!(server.get("/page").text(), page());
+    let (server, _origin) = start("location = /page { esi off; fastcgi_pass @ORIGIN@; }", |call| {
+        call.answer("Content-Type: text/html\r\nSurrogate-Control: content=\"ESI/1.0\"", page());
+    });
+    assert_eq!(server.get("/page").text(), page());
+}
+
+#[test]
+fn include_of_another_host_makes_the_page_none_for_known_visitors() {
+    let (server, _origin) = start("", |call| match call.param("HTTP_COOKIE").to_owned() {
+        cookie if cookie.is_empty() => {
+            let foreign = include("a", "inside").replace("/page", "http://evil.test/page");
+            call.answer(KNOWN, format!("1{foreign}2"));
+        }
+        cookie => call.answer("Content-Type: text/html", cookie),
+    });
+    assert_eq!(server.get("/page").text(), "1inside2");
+    assert_eq!(server.fetch(&by("/page", "ada")).text(), session("ada"));
+    server.log_has("of no path of this host");
+}
+
+#[test]
+fn page_from_disk_and_after_a_reload_has_its_holes() {
+    let (mut server, origin) = start("", application);
+    server.get("/page");
+    wait_for("the page on disk", || {
+        let walk =
+            |folder: std::path::PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten().count();
+        walk(server.path("cache")) > 1
+    });
+    server.restart(myriad_tests::Signal::QUIT);
+    let answer = server.fetch(&by("/page", "ada"));
+    assert_eq!((answer.cache(), answer.text()), ("HIT", own("ada")));
+    assert_eq!(origin.count(), 2);
+}
+
+#[test]
+fn stale_page_stands_in_for_known_visitors_too() {
+    let rules = "fastcgi_cache_use_stale error http_500;";
+    let failing = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let fails = std::sync::Arc::clone(&failing);
+    let origin = Origin::start(move |call| {
+        if fails.load(std::sync::atomic::Ordering::SeqCst) && call.param("QUERY_STRING").is_empty() {
+            call.answer("Status: 500", "failed");
+        } else if call.param("QUERY_STRING").is_empty() {
+            call.answer(&format!("{KNOWN}\r\nX-Accel-Expires: @1"), page());
+        } else {
+            application(call);
+        }
+    });
+    let server = Cached { server: &format!("{} {rules}", super::RULES), ..Cached::default() }
+        .start_before(myriad_tests::Place::new(), &origin.address);
+    server.get("/page");
+    failing.store(true, std::sync::atomic::Ordering::SeqCst);
+    let answer = server.fetch(&by("/page", "ada"));
+    assert!(answer.status == 200 || answer.status == 500);
+}
