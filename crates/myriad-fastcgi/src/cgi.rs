@@ -2,11 +2,17 @@
 
 use std::fmt;
 
+use memchr::{memchr, memchr_iter, memchr2};
+use myriad_http::Fields;
 use myriad_http::head::{ResponseHead, reason_phrase};
+use myriad_http::lines::each;
 use myriad_http::token::is_tchar;
 
 #[cfg(test)]
 mod tests;
+
+/// Fields that most heads have room for.
+const MOST_FIELDS: usize = 16;
 
 /// Most fields that a head may hold.
 const MAX_FIELDS: usize = 1000;
@@ -56,6 +62,7 @@ pub fn parse_head(bytes: &[u8], limit: usize) -> Result<Parsed, HeadError> {
         return Err(HeadError::TooBig);
     }
     let mut head = ResponseHead::new(0);
+    head.fields = Fields::with_capacity(length, MOST_FIELDS);
     let mut status = None;
     for (index, line) in lines(&bytes[..length]).enumerate() {
         if index == 0 && line.starts_with(b"HTTP/") {
@@ -82,19 +89,19 @@ pub fn parse_head(bytes: &[u8], limit: usize) -> Result<Parsed, HeadError> {
 /// The length of the head up to and including its empty line.
 fn head_length(bytes: &[u8]) -> Option<usize> {
     let mut start = 0;
-    loop {
-        let line_length = bytes[start..].iter().position(|byte| *byte == b'\n')?;
-        let end = start + line_length + 1;
-        if matches!(&bytes[start..end], b"\n" | b"\r\n") {
-            return Some(end);
+    for line_feed in memchr_iter(b'\n', bytes) {
+        if matches!(&bytes[start..line_feed], b"" | b"\r") {
+            return Some(line_feed + 1);
         }
-        start = end;
+        start = line_feed + 1;
     }
+    None
 }
 
 /// The lines before the empty line, without their ends.
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
-    head.split(|byte| *byte == b'\n')
+    each(head)
+        .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
         .take_while(|line| !line.is_empty())
 }
@@ -104,14 +111,12 @@ type Field<'a> = (&'a [u8], &'a [u8]);
 
 /// Name and value of a line; `None` for a name alone.
 fn field(line: &[u8]) -> Result<Option<Field<'_>>, HeadError> {
-    let colon = line.iter().position(|byte| *byte == b':');
+    let colon = memchr(b':', line);
     let (name, value) = match colon {
         Some(at) => (&line[..at], line[at + 1..].trim_ascii()),
         None => (line, &[][..]),
     };
-    let valid = !name.is_empty()
-        && name.iter().copied().all(is_tchar)
-        && !value.iter().any(|byte| matches!(byte, 0 | b'\r'));
+    let valid = !name.is_empty() && name.iter().copied().all(is_tchar) && memchr2(0, b'\r', value).is_none();
     if !valid {
         return Err(HeadError::InvalidHeader);
     }

@@ -19,24 +19,7 @@ pub(crate) fn write(
     purpose: Purpose<'_>,
     params: &mut impl Pairs,
 ) -> Result<(), EvalError> {
-    let Exchange { request, frame } = exchange;
-    for param in &place.params {
-        if let Some(value) = param.value.as_static() {
-            // As in nginx `fastcgi_param HTTP_PROXY "";` hides the field, and tells nothing in its place.
-            let hides = value.is_empty() && param.name.starts_with(b"HTTP_");
-            if !(hides || value.is_empty() && param.if_not_empty) {
-                params.push(&param.name, value);
-            }
-            continue;
-        }
-        scratch::with_buffer(|value| {
-            param.value.eval(request, frame, value)?;
-            if !(value.is_empty() && param.if_not_empty) {
-                params.push(&param.name, value);
-            }
-            Ok::<_, EvalError>(())
-        })?;
-    }
+    scratch::with_buffer(|value| push_params(exchange, place, value, params))?;
     if rules.pass_fields {
         push_fields(exchange, place, purpose, params);
     }
@@ -47,6 +30,32 @@ pub(crate) fn write(
         let name = condition.param();
         if !place.has(name) {
             params.push(name, &value);
+        }
+    }
+    Ok(())
+}
+
+/// Pushes the parameters that the configuration sets, each made in `value`.
+fn push_params(
+    exchange: &mut Exchange,
+    place: &CgiPlace,
+    value: &mut Vec<u8>,
+    params: &mut impl Pairs,
+) -> Result<(), EvalError> {
+    let Exchange { request, frame } = exchange;
+    for param in &place.params {
+        if let Some(value) = param.value.as_static() {
+            // As in nginx `fastcgi_param HTTP_PROXY "";` hides the field, and tells nothing in its place.
+            let hides = value.is_empty() && param.name.starts_with(b"HTTP_");
+            if !(hides || value.is_empty() && param.if_not_empty) {
+                params.push(&param.name, value);
+            }
+            continue;
+        }
+        value.clear();
+        param.value.eval(request, frame, value)?;
+        if !(value.is_empty() && param.if_not_empty) {
+            params.push(&param.name, value);
         }
     }
     Ok(())
