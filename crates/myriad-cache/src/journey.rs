@@ -46,7 +46,7 @@ fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
         return explain::uncached(exchange);
     }
     if exchange.request.cache.journey.stored_only {
-        return Step::Error(504);
+        return Step::Error(esi::IN_VAIN);
     }
     let origin = Arc::clone(origin);
     Step::wait(async move |exchange| pass::uncached(exchange, &origin).await)
@@ -58,8 +58,10 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
     loop {
         next = match next {
             Next::Done(step) => return step,
-            Next::Pass(_) | Next::PassBody(_) if exchange.request.cache.journey.stored_only => {
-                return Step::Error(504);
+            next if exchange.request.cache.journey.stored_only
+                && esi::is_in_vain(&exchange.request, &next) =>
+            {
+                return Step::Error(esi::IN_VAIN);
             }
             Next::LookUp => look_up::run(exchange, cached),
             Next::Serve(page, status) => serve::run(exchange, cached, page, status),

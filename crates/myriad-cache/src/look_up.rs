@@ -55,7 +55,7 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
         return Ok(Next::Known);
     }
     if reason.is_some() && request.cache.journey.stored_only {
-        return Ok(Next::Done(Step::Error(504)));
+        return Ok(Next::Done(Step::Error(esi::IN_VAIN)));
     }
     // What bypasses the cache goes to the origin for certain; else the page is looked up first.
     if reason.is_some()

@@ -8,7 +8,7 @@ use myriad_http::{Known, ResponseHead};
 use myriad_log::Level;
 use myriad_page::Page;
 
-use super::rules;
+use super::{hosts, rules};
 
 /// The field of our own.
 const OWN: &[u8] = b"x-myriad-esi";
@@ -87,6 +87,9 @@ impl Cutting {
             }
         }
         let known = self.said.known && !refused.is_something();
+        if known {
+            hosts::speaks(&request.route.host, myriad_net::clock::now_ms());
+        }
         (Bytes::from(text), Cut { known, joint: self.said.joint, holes })
     }
 }

@@ -7,16 +7,19 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
 use myriad_bounded::Lru;
+use myriad_esi::Cut;
 use myriad_exchange::exchange::{Answer, Exchange, MadeFrom, Request, Step};
 use myriad_exchange::subrequest;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
+use myriad_page::Page;
 use myriad_policy::{CacheStatus, PersonalCookies};
 use parking_lot::Mutex;
 
 use super::asking::For;
 use super::cutting::cut_of;
 use super::filling::fill;
+use super::hosts;
 use super::rules;
 use super::visitor::{Visitor, pairs};
 use crate::next::{Next, PassReason};
@@ -25,6 +28,9 @@ use crate::next::{Next, PassReason};
 const USELESS_MS: u64 = 30_000;
 /// Most pages of which that is remembered.
 const USELESS: u64 = 16_384;
+
+/// The status of a stranger's request that was ended: [`is_in_vain`].
+pub(crate) const IN_VAIN: u16 = 504;
 
 /// Pages whose fetch was of no use, by a hash with a random seed, and until when that is believed.
 static OF_NO_USE: LazyLock<(RandomState, Mutex<Lru<u64, u64>>)> =
@@ -53,6 +59,20 @@ pub(crate) async fn run(exchange: &mut Exchange) -> Next {
     Next::Pass(PassReason::NotCut)
 }
 
+/// Whether the next step of a stranger's journey would cost the origin something that no known visitor has anything of.
+pub(crate) fn is_in_vain(request: &Request, next: &Next) -> bool {
+    let is_for_others = |page: &Page| !Cut::is_known(page.meta().cut());
+    match next {
+        Next::Pass(_) | Next::PassBody(_) => true,
+        Next::Claim(page) | Next::Lead(page) => {
+            page.as_ref().is_some_and(is_for_others)
+                || !hosts::may_fetch(&request.route.host, request.received.at_ms)
+        }
+        Next::Refresh(page, _) => is_for_others(page),
+        _ => false,
+    }
+}
+
 async fn page(exchange: &mut Exchange) -> Option<Answer> {
     let known = &rules::of(&exchange.request)?.known;
     let request = &exchange.request;
@@ -67,12 +87,12 @@ async fn page(exchange: &mut Exchange) -> Option<Answer> {
     let mut came = subrequest::ask(stranger).await;
     // It is counted once, as the visitor's.
     let shown = std::mem::take(&mut came.exchange().request.cache.shown);
-    let MadeFrom::Page(stored) = &came.answer.made_from else {
-        note(page, shown.status);
-        return None;
-    };
-    let Some(cut) = cut_of(stored).filter(|cut| cut.known) else {
-        note(page, shown.status);
+    let stored = if let MadeFrom::Page(page) = &came.answer.made_from { Some(page) } else { None };
+    let Some(cut) = stored.and_then(cut_of).filter(|cut| cut.known) else {
+        // With this status the journey ends where it would be in vain.
+        if came.answer.status != IN_VAIN {
+            note(page, shown.status);
+        }
         return None;
     };
     let mut answer = std::mem::replace(&mut came.answer, Answer::new(0, ResponseBody::None));

@@ -17,6 +17,7 @@ mod changes;
 mod cutting;
 mod directives;
 mod filling;
+mod hosts;
 mod known;
 mod passing;
 mod rules;
@@ -32,7 +33,7 @@ pub const OWN_FIELDS: [&[u8]; 3] = [b"x-myriad-esi", b"x-myriad-private-purge", 
 pub(crate) use changes::watch;
 pub(crate) use cutting::{Cutting, is_filled};
 pub(crate) use filling::fill_for_everybody;
-pub(crate) use known::{may_read, run};
+pub(crate) use known::{IN_VAIN, is_in_vain, may_read, run};
 pub(crate) use passing::respond;
 pub use settings::is_on;
 

@@ -64,7 +64,7 @@ pub struct Shown {
 pub struct Journey {
     /// How often the page was waited for in vain.
     pub retries: u8,
-    /// Only a page of the cache is of use, all of it: what is not stored is not asked for.
+    /// Only a page of the cache is of use, all of it: what is not stored is asked for by nobody but the fetch of such a page.
     pub stored_only: bool,
     /// The origin's head at hand came with the page that this request itself has fetched here.
     pub fetched: bool,
