@@ -46,7 +46,7 @@ pub use peers::client_rules::ClientRules;
 pub use peers::judgement::{judge, unasked};
 pub use peers::ocsp::StatusCheck;
 pub use peers::origin::OriginConfig;
-pub use peers::origins::OneCertificate;
+pub use peers::origins::{OneCertificate, believing_any};
 pub use resolve::resolve;
 pub use resume::keeper::KeepTicketKeys;
 pub use resume::kept::Kept;

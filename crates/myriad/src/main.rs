@@ -36,6 +36,8 @@ mod supervisor;
 mod ticket_keys;
 mod tune;
 mod version;
+mod warm;
+mod web;
 mod wordpress;
 mod worker;
 mod worker_requests;
@@ -57,6 +59,9 @@ fn main() -> ExitCode {
     }
     if arguments.first().is_some_and(|first| first == "tune") {
         return tune::run(arguments.into_iter().skip(1));
+    }
+    if arguments.first().is_some_and(|first| first == "warm") {
+        return warm::run(arguments.into_iter().skip(1));
     }
     if let Some(command) = wordpress::Command::named(&arguments) {
         return command.run(arguments.into_iter().skip(2));

@@ -9,9 +9,20 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
-use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
 use super::signatures::Signatures;
+
+/// Settings of a client that takes any certificate: for looking at a server of this machine by whatever name it has.
+///
+/// # Errors
+/// The provider has no version of TLS that is spoken here.
+pub fn believing_any() -> Result<Arc<ClientConfig>, Error> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let verifier = Arc::new(AnyOrigin::new(&provider));
+    let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(Arc::new(versions.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()))
+}
 
 /// Takes any certificate whose key the origin holds. Whether it is trusted is checked after the handshake ([`ProvenOrigin`]),
 /// as in nginx, so that the error log can say what is wrong.

@@ -26,7 +26,8 @@ the command returns, and after a restart.
   --host H           : all pages of a host
   --all              : all pages
   --soft             : keep the pages, stale from now on: they are sent while
-                       new ones are fetched
+                       new ones are fetched; `myriad warm --by-heat` has
+                       these made, the hottest first
   --invalidate       : keep the pages for when their origin fails: until then
                        they are fetched before anybody sees them again
   --zone Z           : in one zone (default: in all)

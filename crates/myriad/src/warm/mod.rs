@@ -1,0 +1,30 @@
+//! `myriad warm`: pages are asked for before visitors come, hottest first, within a budget that yields to visitors.
+//!
+//! ```text
+//! sitemap, log or stored pages -> pages::of -> work::run: threads that ask, wait and count -> total
+//! ```
+
+mod options;
+mod pages;
+mod work;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use options::Options;
+
+use crate::admin::help;
+
+/// Runs `myriad warm` with the arguments after its name.
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    tried(arguments).unwrap_or_else(|error| {
+        eprintln!("myriad: warm: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+    let Some(options) = Options::parse(arguments)? else { return Ok(help(options::USAGE)) };
+    let pages = pages::of(&options)?;
+    work::run(&options, pages)
+}
