@@ -2,6 +2,7 @@
 
 mod holder;
 mod patience;
+mod takeover;
 mod trial;
 mod udp;
 

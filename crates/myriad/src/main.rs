@@ -15,6 +15,7 @@ mod cli;
 mod configuration;
 mod control;
 mod daemon;
+mod doctor;
 mod explain;
 mod folders;
 mod generation;
@@ -59,6 +60,9 @@ fn main() -> ExitCode {
     }
     if arguments.first().is_some_and(|first| first == "tune") {
         return tune::run(arguments.into_iter().skip(1));
+    }
+    if arguments.first().is_some_and(|first| first == "doctor") {
+        return doctor::run(arguments.into_iter().skip(1));
     }
     if arguments.first().is_some_and(|first| first == "warm") {
         return warm::run(arguments.into_iter().skip(1));

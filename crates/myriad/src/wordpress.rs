@@ -29,6 +29,7 @@ mod user;
 mod values;
 
 pub(crate) use arguments::parse;
+pub(crate) use children::of_running as children_of_running;
 pub(crate) use https::SelfSigned;
 pub(crate) use options::Options;
 pub(crate) use prefix::{name, pid_file, prefix, prepare};

@@ -20,6 +20,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad cache ls | show URL | stats        (each has its --help)
        myriad upstream ls | down | drain | up [GROUP [SERVER]]
        myriad tune [--apply | --undo] [--site DIR]
+       myriad doctor [URL] [--json]
        myriad warm URL [--log FILE | --by-heat] [--budget N,P%]
 
 Options:
@@ -80,8 +81,8 @@ myriad wordpress serves a WordPress site without a configuration file:
 ";
 
 /// Commands: first words of a command line that are no options.
-pub(super) const COMMANDS: [&str; 7] =
-    ["cache", "certificates", "purge", "tune", "upstream", "warm", "wordpress"];
+pub(super) const COMMANDS: [&str; 8] =
+    ["cache", "certificates", "doctor", "purge", "tune", "upstream", "warm", "wordpress"];
 
 /// Long options.
 pub(super) const LONG: [&str; 4] = ["--explain", "--help", "--method", "--version"];

@@ -10,6 +10,7 @@ use std::path::Path;
 use myriad_conf::model::{ListenAddress, ListenConf};
 use rustix::process::Pid;
 
+use super::takeover;
 use crate::accounts;
 
 /// Most characters of a command that are shown.
@@ -88,8 +89,9 @@ fn held(conf: &ListenConf) -> String {
                 1 => " and one that it has started".to_owned(),
                 more => format!(" and {more} that it has started"),
             };
+            let takeover = takeover::of(&first.command).unwrap_or_default();
             format!(
-                "it is held by process {} ({}){others}: stop that, or listen at another address",
+                "it is held by process {} ({}){others}: stop that, or listen at another address{takeover}",
                 first.pid, first.command
             )
         }

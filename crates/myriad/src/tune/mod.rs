@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use options::{Act, Options};
 
 use crate::admin::help;
+pub(crate) use workers::largest as largest_worker;
 
 /// Runs `myriad tune` with the arguments after its name.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {

@@ -11,6 +11,12 @@ const LEAST: u64 = 32 << 20;
 
 /// Size of a worker: the largest child of php-fpm that runs, and a fifth more. `None` if none runs.
 pub(super) fn measured(proc: &Path) -> Option<Worker> {
+    let (largest, measured) = largest(proc)?;
+    Some(Worker { bytes: (largest / 5 * 6).max(LEAST), measured })
+}
+
+/// Bytes of the largest child of php-fpm that runs, and how many run.
+pub(crate) fn largest(proc: &Path) -> Option<(u64, u32)> {
     let sizes: Vec<u64> = names(proc)
         .iter()
         .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
@@ -19,8 +25,7 @@ pub(super) fn measured(proc: &Path) -> Option<Worker> {
         .filter_map(|process| own(&process))
         .collect();
     let largest = sizes.iter().max()?;
-    let measured = u32::try_from(sizes.len()).unwrap_or(u32::MAX);
-    Some(Worker { bytes: (largest / 5 * 6).max(LEAST), measured })
+    Some((*largest, u32::try_from(sizes.len()).unwrap_or(u32::MAX)))
 }
 
 fn is_child(cmdline: &Path) -> bool {

@@ -28,19 +28,56 @@ pub(super) fn parse(value: &str) -> Result<u32, String> {
 /// `pm.max_children` of the pool that listens on an address, as `fastcgi_pass` takes it. Files that cannot be read are passed
 /// over.
 pub(super) fn of_pool(php: &str) -> Option<u32> {
-    pools(Path::new(FOLDERS)).into_iter().find_map(|file| of_file(&read(&file)?, php))
+    of_versions(Path::new(FOLDERS), php)
 }
 
-/// Files of pools, in order: `PHP/VERSION/fpm/pool.d/*.conf`.
-fn pools(php: &Path) -> Vec<PathBuf> {
-    let below = |folder: &Path| {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut paths: Vec<_> = entries.take(FILES).map(|entry| entry.path()).collect();
-        paths.sort();
-        paths
-    };
-    let files = below(php).into_iter().flat_map(|version| below(&version.join("fpm/pool.d")));
+/// The same below a folder of versions. Files of one version are one text: a later one may say more of a pool.
+fn of_versions(folder: &Path, php: &str) -> Option<u32> {
+    let versions = below(folder).into_iter().map(|version| pools(&version.join("fpm/pool.d")));
+    versions.filter(|files| !files.is_empty()).find_map(|files| of_text(&text_of(&files), php))
+}
+
+/// The same, also of the file that a php-fpm which runs was started with: its name stands in the title of the process.
+pub(crate) fn of_running(php: &str) -> Option<u32> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let titles = processes.filter_map(|entry| read(&entry.path().join("cmdline")));
+    let files = titles.filter_map(|title| {
+        let file = title.strip_prefix("php-fpm: master process (")?.split(')').next()?;
+        Some(PathBuf::from(file))
+    });
+    let mut texts = files.map(|file| text_of(&with_included(file)));
+    texts.find_map(|text| of_text(&text, php)).or_else(|| of_pool(php))
+}
+
+/// A file of php-fpm and those that it includes: `include = /etc/php/8.2/fpm/pool.d/*.conf`.
+fn with_included(file: PathBuf) -> Vec<PathBuf> {
+    let text = read(&file).unwrap_or_default();
+    let patterns =
+        text.lines().filter_map(|line| line.trim().strip_prefix("include")?.trim().strip_prefix('='));
+    let included = patterns.filter_map(|pattern| Path::new(pattern.trim()).parent().map(pools)).flatten();
+    [file].into_iter().chain(included).collect()
+}
+
+/// What is in a folder, in order.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.take(FILES).map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// Files of a folder of pools, in order.
+fn pools(folder: &Path) -> Vec<PathBuf> {
+    let files = below(folder).into_iter();
     files.filter(|path| path.extension().is_some_and(|end| end == "conf")).take(FILES).collect()
+}
+
+/// Text of files that php-fpm reads one after the other.
+fn text_of(files: &[PathBuf]) -> String {
+    files.iter().filter_map(|file| read(file)).collect::<Vec<_>>().join(
+        "
+",
+    )
 }
 
 /// Text of a plain file, up to the bound on bytes. Other kinds are not opened: a pipe would block.
@@ -53,25 +90,28 @@ fn read(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// `pm.max_children` that a file of php-fpm gives for the pool at an address. Sections are pools, `;` begins a comment.
-fn of_file(text: &str, php: &str) -> Option<u32> {
-    let (mut pool, mut listens, mut children) = ("", false, None);
-    for line in text.lines().map(str::trim).chain(["[]"]) {
+/// `pm.max_children` that a text of php-fpm gives for the pool at an address. Sections are pools, `;` begins a comment; a section that
+/// comes again says more of its pool, and what it says holds.
+fn of_text(text: &str, php: &str) -> Option<u32> {
+    let mut pools: Vec<(&str, bool, Option<u32>)> = Vec::new();
+    let mut at = None;
+    for line in text.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
-            if listens && children.is_some() {
-                return children;
-            }
-            (pool, listens, children) = (name, false, None);
-        } else if let Some((key, value)) = line.split_once('=') {
+            at = pools.iter().position(|(known, ..)| *known == name).or_else(|| {
+                pools.push((name, false, None));
+                Some(pools.len() - 1)
+            });
+        } else if let (Some((key, value)), Some(at)) = (line.split_once('='), at) {
+            let (pool, listens, children) = &mut pools[at];
             let value = value.split(';').next().unwrap_or_default().trim().trim_matches(['"', '\'']);
             match key.trim() {
-                "listen" => listens = is_same(&value.replace("$pool", pool), php),
-                "pm.max_children" => children = value.parse().ok().filter(|number| *number > 0),
+                "listen" => *listens = is_same(&value.replace("$pool", pool), php),
+                "pm.max_children" => *children = value.parse().ok().filter(|number| *number > 0),
                 _ => {}
             }
         }
     }
-    None
+    pools.into_iter().find_map(|(_, listens, children)| children.filter(|_| listens))
 }
 
 /// Whether a pool's `listen` is the address of a site's PHP: the same socket, through links too, or the same port at an address
@@ -103,14 +143,14 @@ mod tests {
 
     #[test]
     fn children_are_those_of_the_pool_that_listens_there() {
-        assert_eq!(of_file(POOLS, "unix:/run/php/www.sock"), Some(12));
-        assert_eq!(of_file(POOLS, "127.0.0.1:9000"), Some(7), "it listens on every address");
+        assert_eq!(of_text(POOLS, "unix:/run/php/www.sock"), Some(12));
+        assert_eq!(of_text(POOLS, "127.0.0.1:9000"), Some(7), "it listens on every address");
         for unknown in ["127.0.0.1:9001", "10.0.0.1:9001", "unix:/run/php/none.sock", "127.0.0.1:80"] {
-            assert_eq!(of_file(POOLS, unknown), None, "{unknown}");
+            assert_eq!(of_text(POOLS, unknown), None, "{unknown}");
         }
         let named = "[a]\nlisten = localhost:9000\npm.max_children = 3";
-        assert_eq!(of_file(named, "127.0.0.1:9000"), Some(3));
-        assert_eq!(of_file(named, "10.0.0.1:9000"), None);
+        assert_eq!(of_text(named, "127.0.0.1:9000"), Some(3));
+        assert_eq!(of_text(named, "10.0.0.1:9000"), None);
     }
 
     #[test]
@@ -122,9 +162,9 @@ mod tests {
             "[w]\nlisten=9000\npm.max_children=0",
             "[w]\nlisten=9000\npm.max_children=many",
         ] {
-            assert_eq!(of_file(text, "127.0.0.1:9000"), None, "{text}");
+            assert_eq!(of_text(text, "127.0.0.1:9000"), None, "{text}");
         }
-        assert!(pools(Path::new("/nowhere")).is_empty());
+        assert_eq!(of_versions(Path::new("/nowhere"), "127.0.0.1:9000"), None);
         assert_eq!(read(Path::new("/dev/null")), None);
     }
 
@@ -139,8 +179,17 @@ mod tests {
         let text = format!("[www]\nlisten = {}\npm.max_children = 9\n", socket.display());
         std::fs::write(pool.join("www.conf"), &text).expect("file");
         std::fs::write(pool.join("www.conf.old"), "").expect("file");
-        assert_eq!(pools(&folder), [pool.join("www.conf")]);
-        assert_eq!(of_file(&text, &format!("unix:{}", link.display())), Some(9));
+        assert_eq!(pools(&pool), [pool.join("www.conf")]);
+        let address = format!("unix:{}", link.display());
+        assert_eq!(of_versions(&folder, &address), Some(9));
+        // What is read after it says more of the pool, as `myriad tune` writes it.
+        std::fs::write(
+            pool.join("zz-myriad.conf"),
+            "[global]\nprocess.max = 4\n[www]\npm.max_children = 12\n",
+        )
+        .expect("file");
+        assert_eq!(of_versions(&folder, &address), Some(12));
+        assert_eq!(of_text(&text, &format!("unix:{}", link.display())), Some(9));
         std::fs::remove_dir_all(&folder).expect("clean");
     }
 

@@ -1,0 +1,136 @@
+//! What a page loads, and whether it is written for machines.
+
+/// Most of each kind that are listed.
+const MOST: usize = 200;
+
+/// What a page names of its own site: paths from the root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Linked {
+    /// Style sheets and scripts.
+    pub assets: Vec<String>,
+    /// Pictures.
+    pub pictures: Vec<String>,
+}
+
+/// Finds style sheets, scripts and pictures of a page; `authority` is the site's host, with its port.
+pub fn linked(html: &str, authority: &str) -> Linked {
+    let mut linked = Linked::default();
+    let mut rest = html;
+    while let Some(at) = rest.find('<') {
+        rest = &rest[at + 1..];
+        let tag = &rest[..rest.find('>').unwrap_or(rest.len())];
+        let name: String =
+            tag.chars().take_while(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+        let (list, attribute) = match name.as_str() {
+            "link" if is_style_sheet(tag) => (&mut linked.assets, "href"),
+            "script" => (&mut linked.assets, "src"),
+            "img" => (&mut linked.pictures, "src"),
+            _ => continue,
+        };
+        let Some(path) = value(tag, attribute).and_then(|url| own_path(url, authority)) else { continue };
+        if list.len() < MOST && !list.contains(&path) {
+            list.push(path);
+        }
+    }
+    linked
+}
+
+fn is_style_sheet(tag: &str) -> bool {
+    value(tag, "rel").is_some_and(|rel| rel.eq_ignore_ascii_case("stylesheet"))
+}
+
+/// Value of an attribute, in quotation marks.
+fn value<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
+    let mut rest = tag;
+    loop {
+        let at = rest.find(name)?;
+        let is_whole = rest[..at].ends_with(|c: char| c.is_whitespace() || c == '"' || c == '\'');
+        rest = &rest[at + name.len()..];
+        let Some(said) = rest.trim_start().strip_prefix('=').filter(|_| is_whole) else { continue };
+        let said = said.trim_start();
+        let mark = said.chars().next().filter(|mark| matches!(mark, '"' | '\''))?;
+        return said[1..].split(mark).next();
+    }
+}
+
+/// Path of a URL of the site itself; others are not asked for.
+fn own_path(url: &str, authority: &str) -> Option<String> {
+    let url = url.trim().replace("&amp;", "&").replace("&#038;", "&");
+    let without_scheme = url.strip_prefix("https:").or_else(|| url.strip_prefix("http:")).unwrap_or(&url);
+    let path = match without_scheme.strip_prefix("//") {
+        Some(rest) => rest.strip_prefix(authority).filter(|path| path.starts_with('/'))?,
+        None => without_scheme.strip_prefix('/').map(|_| without_scheme)?,
+    };
+    (path.len() < 2048 && path.bytes().all(|byte| byte.is_ascii_graphic())).then(|| path.to_owned())
+}
+
+/// Whether a style sheet or script is short of blanks and line ends, as what machines have packed is.
+#[must_use]
+pub fn is_minified(text: &[u8]) -> bool {
+    const SMALL: usize = 4096;
+    if text.len() < SMALL {
+        return true;
+    }
+    let lines = text.split(|byte| *byte == b'\n');
+    let (mut indented, mut count) = (0, 0);
+    for line in lines {
+        count += 1;
+        indented += usize::from(line.starts_with(b"  ") || line.starts_with(b"\t"));
+    }
+    // People write lines of some thirty letters and indent half of them.
+    text.len() / count > 120 || indented * 5 < count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_files_of_a_page_are_found() {
+        let html = "<link rel='stylesheet' id='x' href='http://a.test/wp-content/s.css?ver=1&#038;a=2'/><LINK rel=\"icon\" href=\"/i.png\">\
+                    <script data-src=\"/no.js\" src=\"/wp-includes/a.js\"></script><script>var x = '<img src=\"/y.png\">';</script>\
+                    <script src=\"https://elsewhere.test/b.js\"></script><script src=\"//a.test/c.js\"></script><img alt=\"\" src=\"/p.jpg\">\
+                    <script src=\"//a.test.evil/d.js\"></script><link rel=\"stylesheet\" href=\"data:text/css,x\"><script src=";
+        let linked = linked(html, "a.test");
+        assert_eq!(linked.assets, ["/wp-content/s.css?ver=1&a=2", "/wp-includes/a.js", "/c.js"]);
+        assert_eq!(linked.pictures, ["/y.png", "/p.jpg"]);
+    }
+
+    #[test]
+    fn made_up_pages_are_no_error() {
+        let words = [
+            "<",
+            ">",
+            "script",
+            "link",
+            " src",
+            "=",
+            "\"",
+            "'",
+            "/a",
+            "rel=\"stylesheet\"",
+            "é",
+            "href",
+            "//a.test",
+        ];
+        for seed in 0..3000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let html: String = (0..random.usize(..40)).filter_map(|_| random.choice(words)).collect();
+            let linked = linked(&html, "a.test");
+            assert!(linked.assets.iter().all(|path| path.starts_with('/')), "seed {seed}: {html}");
+            let _ = is_minified(html.as_bytes());
+        }
+    }
+
+    #[test]
+    fn what_people_have_written_is_told_from_what_machines_have_packed() {
+        let written =
+            "function name( value ) {\n\tif ( value ) {\n\t\treturn value + 1;\n\t}\n}\n".repeat(100);
+        let packed = written.replace(['\n', '\t'], "");
+        assert!(
+            !is_minified(written.as_bytes())
+                && is_minified(packed.as_bytes())
+                && is_minified(b"a {\n  b: c;\n}\n")
+        );
+    }
+}

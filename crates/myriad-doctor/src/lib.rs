@@ -1,0 +1,40 @@
+//! What is wrong with a `WordPress` stack: [`Facts`] in, [`Finding`]s with their remedies out, the worst first.
+//!
+//! ```text
+//! looking (the binary) -> Facts -> machine, php, pages, files: a function for each check -> findings -> Severity of all
+//! ```
+//!
+//! A fact is [`Seen`] or comes with the reason why it could not be looked at; a check without its facts says so, and never counts
+//! as fine.
+
+#![forbid(unsafe_code)]
+
+mod assets;
+mod facts;
+mod files;
+mod finding;
+mod lifetimes;
+mod machine;
+mod pages;
+mod php;
+mod plugins;
+mod wordpress;
+
+pub use assets::{Linked, is_minified, linked};
+pub use facts::{
+    Asset, CookieSource, Facts, Opcache, Page, Php, Pool, Seen, Stored, Swap, Visit, WordPress, Workers,
+};
+pub use finding::{Finding, Severity};
+
+/// Findings of all checks, the worst first; checks of one severity keep their order.
+#[must_use]
+pub fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    machine::check(facts, &mut findings);
+    php::check(facts, &mut findings);
+    wordpress::check(facts, &mut findings);
+    pages::check(facts, &mut findings);
+    files::check(facts, &mut findings);
+    findings.sort_by_key(|finding| finding.severity);
+    findings
+}

@@ -1,0 +1,26 @@
+//! Plugins that keep pages of their own, by the names of their folders.
+
+/// Folder of a plugin, and its name for people. `LiteSpeed` Cache, Nginx Helper, Proxy Cache Purge and their like are none of these: they tell
+/// a cache before PHP what has changed.
+const PAGE_CACHES: [(&str, &str); 14] = [
+    ("wp-super-cache", "WP Super Cache"),
+    ("w3-total-cache", "W3 Total Cache"),
+    ("wp-fastest-cache", "WP Fastest Cache"),
+    ("wp-rocket", "WP Rocket"),
+    ("cache-enabler", "Cache Enabler"),
+    ("hummingbird-performance", "Hummingbird"),
+    ("sg-cachepress", "SiteGround Optimizer"),
+    ("comet-cache", "Comet Cache"),
+    ("breeze", "Breeze"),
+    ("swift-performance-lite", "Swift Performance"),
+    ("powered-cache", "Powered Cache"),
+    ("simple-cache", "Simple Cache"),
+    ("wp-optimize", "WP-Optimize"),
+    ("hyper-cache", "Hyper Cache"),
+];
+
+/// Names of those among active plugins that keep pages.
+pub(crate) fn page_caches(plugins: &[String]) -> Vec<&'static str> {
+    let known = PAGE_CACHES.iter().filter(|(folder, _)| plugins.iter().any(|plugin| plugin == folder));
+    known.map(|(_, name)| *name).collect()
+}

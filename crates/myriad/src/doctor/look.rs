@@ -1,0 +1,126 @@
+//! Gathering of all facts.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use myriad_admin::{PagesRequest, Reply, Request, RequestCounts, StatsRequest};
+use myriad_doctor::{Facts, Pool, Seen, Stored, WordPress};
+
+use super::options::Options;
+use super::php::{self, Probe};
+use super::{machine, site, sources, stack};
+use crate::admin::Running;
+use crate::web::Target;
+
+/// Looks at everything; returns the address that was asked for, too. The error is of a site for which nobody answers.
+pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
+    let stack = stack::find(options);
+    let root = stack
+        .root
+        .clone()
+        .unwrap_or_else(|| Err("which folder the site has is not known: name it with --root DIR".into()));
+    if let (Some(_), Err(why)) = (&options.root, &root) {
+        return Err(why.clone());
+    }
+    let php_address = stack
+        .php
+        .clone()
+        .ok_or_else(|| "which php-fpm serves the site is not known: name it with --php ADDRESS".to_owned());
+    let probe = php_address.clone().and_then(|php| Probe::new(&php));
+    let listens = stack.listens.clone().map(|address| here(&address));
+    let authority = options.url.as_ref().map(|url| url.authority.clone());
+    let authority = authority.or_else(|| listens.clone()).unwrap_or_else(|| "localhost".to_owned());
+    let wordpress: Seen<WordPress> = match (&probe, &root) {
+        (Ok(probe), Ok(root)) => probe.wordpress(root, &authority),
+        (Err(why), _) | (_, Err(why)) => Err(why.clone()),
+    };
+    let (target, at) = address(options, listens, wordpress.as_ref().ok())?;
+    let site = site::look(&target, at.as_deref()).map_err(|error| error.to_string())?;
+    let visits = || site.pages.iter().filter_map(|page| page.visits.as_ref().ok());
+    let uncached = site.pages.iter().filter_map(|page| page.uncached.as_ref());
+    let all = visits().flat_map(|(first, second)| [first, second]).chain(uncached);
+    let mut cookies: Vec<String> = all.flat_map(|visit| visit.cookies.iter().cloned()).collect();
+    cookies.sort();
+    cookies.dedup();
+    let asks_why =
+        visits().any(|(_, second)| matches!(second.cache.as_deref(), Some("MISS" | "EXPIRED" | "BYPASS")));
+    let (cookies, uncaching) = match &root {
+        Ok(root) => sources::look(root, &cookies, asks_why),
+        Err(_) => (Vec::new(), Vec::new()),
+    };
+    let facts = Facts {
+        now_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()),
+        memory: machine::memory(),
+        cores: std::thread::available_parallelism()
+            .map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1)),
+        descriptors: machine::descriptors(stack.pid),
+        backlog: machine::backlog(),
+        swap: machine::swap(),
+        killed: machine::killed(),
+        php: probe.as_ref().map_err(Clone::clone).and_then(Probe::php),
+        pool: pool(options, &php_address),
+        most_children: php_address.as_ref().map_err(Clone::clone).and_then(|php| php::most_children(php)),
+        workers: machine::workers(),
+        wordpress,
+        pages: site.pages,
+        assets: site.assets,
+        pictures: site.pictures,
+        stored: stored(options),
+        cookies,
+        uncaching,
+        behind_tls: site.behind_tls,
+        advanced_cache: root.map(|root| root.join("wp-content/advanced-cache.php").is_file()),
+    };
+    Ok((target, facts))
+}
+
+/// Address on this machine for one that stands for all.
+fn here(address: &str) -> String {
+    address.replace("0.0.0.0", "127.0.0.1").replace("[::]", "[::1]")
+}
+
+/// Address of the site, and where to connect: what was said, else what WordPress calls itself, else what Myriad listens on.
+fn address(
+    options: &Options,
+    listens: Option<String>,
+    wordpress: Option<&WordPress>,
+) -> Result<(Target, Option<String>), String> {
+    if let Some(url) = &options.url {
+        return Ok((url.clone(), options.at.clone()));
+    }
+    let home = wordpress.and_then(|wordpress| Target::parse(&wordpress.home).ok());
+    // An address by https is asked by http here, unless the port for it is said: the TLS may be a proxy's.
+    let home = home.filter(|home| !home.tls).map(|home| home.with_path("/"));
+    match (home, listens, &options.at) {
+        (Some(home), listens, at) => Ok((home, at.clone().or(listens))),
+        (None, Some(listens), at) => Ok((Target::parse(&listens)?, at.clone().or(Some(listens)))),
+        (None, None, at) => Ok((Target::parse("http://localhost/")?, at.clone())),
+    }
+}
+
+fn pool(options: &Options, php: &Seen<String>) -> Seen<Pool> {
+    php::pool(php.as_ref().map_err(Clone::clone)?, options.status.as_deref())
+}
+
+/// What is stored, asked of the control socket.
+fn stored(options: &Options) -> Seen<Stored> {
+    let running = Running::find(&options.words.server, options.words.socket.as_deref())?;
+    let (mut stored, mut counts) = (Stored::default(), RequestCounts::default());
+    running.ask(&Request::Stats(StatsRequest::default()), |reply| {
+        if let Reply::Zone(zone) = reply {
+            counts = counts.plus(&zone.requests);
+        }
+        Ok(true)
+    })?;
+    running.ask(
+        &Request::Pages(PagesRequest { limit: Some(100_000), ..PagesRequest::default() }),
+        |reply| {
+            if let Reply::Page(page) = reply {
+                stored.pages += 1;
+                stored.longest_s =
+                    stored.longest_s.max(page.fresh_until_ms.saturating_sub(page.stored_ms) / 1000);
+            }
+            Ok(true)
+        },
+    )?;
+    Ok(Stored { hits: counts.served(), requests: counts.asked(), ..stored })
+}

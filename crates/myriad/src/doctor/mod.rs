@@ -1,0 +1,39 @@
+//! `myriad doctor`: looks at a stack that runs, and says what is wrong and what to do, the worst first.
+//!
+//! ```text
+//! stack: which Myriad, site, php-fpm -> look: machine, php (by FastCGI), site (by HTTP), sources -> myriad_doctor::findings -> report
+//! ```
+
+mod fastcgi;
+mod look;
+mod machine;
+mod options;
+mod php;
+mod report;
+mod site;
+mod sources;
+mod stack;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use options::Options;
+
+use crate::admin::help;
+
+/// Exit status if the doctor itself fails, as where nobody answers.
+const NOT_LOOKED: u8 = 3;
+
+/// Runs `myriad doctor` with the arguments after its name.
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    tried(arguments).unwrap_or_else(|error| {
+        eprintln!("myriad: doctor: {error}");
+        ExitCode::from(NOT_LOOKED)
+    })
+}
+
+fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+    let Some(options) = Options::parse(arguments)? else { return Ok(help(options::USAGE)) };
+    let (target, facts) = look::look(&options)?;
+    report::print(&target, &myriad_doctor::findings(&facts), options.json, options.all)
+}

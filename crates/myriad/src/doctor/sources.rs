@@ -1,0 +1,119 @@
+//! Names in the files of plugins and themes: who sets a cookie, who keeps pages from caches.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use myriad_doctor::CookieSource;
+
+/// Most files that are read, and most bytes of one.
+const FILES: usize = 60_000;
+const FILE_BYTES: u64 = 1 << 20;
+/// Folders of `wp-content` with code in them.
+const FOLDERS: [&str; 3] = ["plugins", "mu-plugins", "themes"];
+/// Words by which a plugin keeps pages from caches.
+const UNCACHING: [&str; 3] = ["DONOTCACHEPAGE", "nocache_headers", "session_start"];
+/// Plugins that have these words and keep no page of visitors from caches.
+const INNOCENT: [&str; 1] = ["myriad-cache"];
+
+/// Looks for the cookies' names, and for those words where `asks_why`. Both lists are empty if there is nothing to look for.
+pub(super) fn look(root: &Path, cookies: &[String], asks_why: bool) -> (Vec<CookieSource>, Vec<String>) {
+    let stems: Vec<&str> = cookies.iter().map(|name| stem(name)).collect();
+    let mut places: Vec<BTreeSet<String>> = vec![BTreeSet::new(); cookies.len()];
+    let mut uncaching = BTreeSet::new();
+    if cookies.is_empty() && !asks_why {
+        return (Vec::new(), Vec::new());
+    }
+    for (place, file) in files(root) {
+        let text = read(&file);
+        for (found, stem) in places.iter_mut().zip(&stems) {
+            if stands_in(&text, stem) {
+                found.insert(place.clone());
+            }
+        }
+        let is_innocent = INNOCENT.iter().any(|name| place.ends_with(name)) || place.starts_with("themes/");
+        if asks_why && !is_innocent && UNCACHING.iter().any(|word| text.contains(word)) {
+            uncaching.insert(place);
+        }
+    }
+    let sources = cookies.iter().zip(places);
+    let sources = sources.map(|(cookie, places)| CookieSource {
+        cookie: cookie.clone(),
+        places: places.into_iter().collect(),
+    });
+    (sources.collect(), uncaching.into_iter().collect())
+}
+
+/// Name of a cookie without what a site adds to it: `woocommerce_cart_0123456789abcdef` is written with a variable behind its stem.
+fn stem(name: &str) -> &str {
+    match name.rsplit_once('_') {
+        Some((stem, hash))
+            if hash.len() >= 8 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) && stem.len() > 3 =>
+        {
+            stem
+        }
+        _ => name,
+    }
+}
+
+/// Whether a name begins a text in quotation marks.
+fn stands_in(text: &str, name: &str) -> bool {
+    !name.is_empty() && ["'", "\"", "`"].iter().any(|mark| text.contains(&format!("{mark}{name}")))
+}
+
+/// Files of PHP and scripts, each with its plugin or theme: `plugins/shop`.
+fn files(root: &Path) -> Vec<(String, PathBuf)> {
+    let mut files = Vec::new();
+    for folder in FOLDERS {
+        for entry in fs::read_dir(root.join("wp-content").join(folder)).into_iter().flatten().flatten() {
+            let place = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            let mut pending = vec![entry.path()];
+            while let Some(path) = pending.pop().filter(|_| files.len() < FILES) {
+                let Ok(known) = fs::symlink_metadata(&path) else { continue };
+                if known.is_dir() {
+                    pending.extend(
+                        fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()),
+                    );
+                } else if known.is_file() && path.extension().is_some_and(|end| end == "php" || end == "js") {
+                    files.push((place.clone(), path));
+                }
+            }
+        }
+    }
+    files
+}
+
+fn read(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    if let Ok(file) = File::open(path) {
+        let _ = file.take(FILE_BYTES).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plugin_is_named_by_the_cookie_in_its_files() {
+        let root = std::env::temp_dir().join(format!("myriad-sources-{}", std::process::id()));
+        for (path, text) in [
+            ("plugins/counter/inc/a.php", "setcookie( 'visit_id', 1 );"),
+            ("plugins/shop/b.php", "setcookie( \"cart_\" . COOKIEHASH, 1 ); define( 'DONOTCACHEPAGE', 1 );"),
+            ("mu-plugins/c.php", "nothing of visit_id in quotation marks"),
+        ] {
+            let path = root.join("wp-content").join(path);
+            fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            fs::write(path, text).expect("file");
+        }
+        let (cookies, uncaching) =
+            look(&root, &["visit_id".into(), "cart_0123456789abcdef".into(), "none".into()], true);
+        let places: Vec<_> = cookies.iter().map(|source| source.places.join(",")).collect();
+        assert_eq!(places, ["plugins/counter", "plugins/shop", ""]);
+        assert_eq!(uncaching, ["plugins/shop"]);
+        assert_eq!(look(&root, &[], false), (Vec::new(), Vec::new()));
+        fs::remove_dir_all(&root).expect("clean");
+    }
+}

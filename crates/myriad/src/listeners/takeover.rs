@@ -1,0 +1,80 @@
+//! How to take over from a web server that holds an address, with its ports and certificates, and how to go back.
+
+use std::fmt::Write as _;
+
+/// Web server that Myriad may stand in for.
+struct Server {
+    /// Words with which its command begins.
+    commands: &'static [&'static str],
+    name: &'static str,
+    /// Service of its package.
+    service: &'static str,
+    /// What becomes of its certificates, and what else it did.
+    carry: &'static [&'static str],
+}
+
+const SERVERS: [Server; 2] = [
+    Server {
+        commands: &["nginx"],
+        name: "nginx",
+        service: "nginx",
+        carry: &[
+            "its own configuration, with its certificates: myriad -t -c /etc/nginx/nginx.conf, then without -t, in the place of `myriad wordpress`",
+            "or the preset: --domain example.com has new certificates issued; nginx -T | grep ssl_certificate shows the old ones, which stay",
+        ],
+    },
+    Server {
+        commands: &["apache2", "httpd"],
+        name: "Apache",
+        service: "apache2",
+        carry: &[
+            "PHP must run as php-fpm, for in Apache (mod_php) it ends with Apache: apt install php-fpm",
+            "--domain example.com has new certificates issued; apachectl -S shows the sites, SSLCertificateFile in them the old ones, which stay",
+            "rules of .htaccess are not read: WordPress' own are in the preset, others go into a copy of it (--print)",
+        ],
+    },
+];
+
+/// Lines for the holder of an address, to follow a sentence; `None` if it is no web server that is known.
+pub(super) fn of(command: &str) -> Option<String> {
+    let program = command.split([' ', ':']).next()?.rsplit('/').next()?;
+    let server = SERVERS.iter().find(|server| server.commands.contains(&program))?;
+    let Server { name, service, carry, .. } = server;
+    let mut lines = format!(
+        "\nto take over from {name}:\n\
+         \x20 try it beside {name} first: --listen 127.0.0.1:8080, and curl -I -H 'Host: example.com' http://127.0.0.1:8080/"
+    );
+    for line in *carry {
+        lines.push_str("\n  ");
+        lines.push_str(line);
+    }
+    let _ = write!(
+        lines,
+        "\n  then: systemctl disable --now {service}, and start Myriad on ports 80 and 443\n\
+         to go back: stop Myriad (myriad wordpress stop), and systemctl enable --now {service}; nothing of {name} has been changed"
+    );
+    Some(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn web_servers_are_known_by_their_commands() {
+        for (command, service) in [
+            ("nginx: master process /usr/sbin/nginx -g daemon on;", "nginx"),
+            ("/usr/sbin/apache2 -k start", "apache2"),
+            ("httpd -DFOREGROUND", "apache2"),
+        ] {
+            let text = of(command).expect(command);
+            assert!(
+                text.contains(&format!("systemctl disable --now {service}")) && text.contains("to go back"),
+                "{text}"
+            );
+        }
+        for other in ["", "python3 nginx.py", "myriad wordpress", "nginxx"] {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
+}

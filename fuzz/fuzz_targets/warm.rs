@@ -1,0 +1,20 @@
+//! Sitemaps, `robots.txt` and lines of access logs: each address that is found can stand in a request line, and no other.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use myriad_warm::{Heat, Sitemap, sitemaps_of_robots};
+
+fuzz_target!(|bytes: &[u8]| {
+    let sitemap = Sitemap::read(bytes);
+    for address in sitemap.pages.iter().chain(&sitemap.sitemaps).chain(&sitemaps_of_robots(bytes)) {
+        assert!(address.starts_with("http://") || address.starts_with("https://"), "{address}");
+        assert!(!address.chars().any(|c| c.is_whitespace() || c.is_control()), "{address}");
+    }
+    let mut heat = Heat::default();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        heat.add(line);
+    }
+    for target in heat.hottest() {
+        assert!(target.starts_with('/') && target.bytes().all(|byte| byte.is_ascii_graphic()), "{target}");
+    }
+});

@@ -1,0 +1,191 @@
+//! `myriad doctor` before a real WordPress: nothing bad on a sound one, provoked faults named with their remedies.
+
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use myriad_tests::{Place, Server, WordPress, binary, signal, wait_for};
+use rustix::process::Signal;
+
+/// Folder of a site.
+fn folder(site: &WordPress) -> PathBuf {
+    site.root().parent().expect("a folder").to_owned()
+}
+
+/// A further pool of the site's php-fpm, with these lines; returns its socket.
+fn pool(site: &WordPress, name: &str, lines: &str) -> PathBuf {
+    let folder = folder(site);
+    let own = std::fs::read_to_string(folder.join("etc/php-fpm.conf")).expect("php-fpm.conf");
+    let identity: Vec<_> =
+        own.lines().filter(|line| line.starts_with("user =") || line.starts_with("group =")).collect();
+    let identity = identity.join("\n") + "\n";
+    let socket = folder.join(format!("run/php-{name}.sock"));
+    let text = format!(
+        "[{name}]\n{identity}listen = {}\nlisten.mode = 0666\npm = static\npm.max_children = 2\npm.status_path = /myriad-fpm-status\n{lines}",
+        socket.display()
+    );
+    std::fs::write(folder.join(format!("etc/pools/{name}.conf")), text).expect("pool");
+    let pid = std::fs::read_to_string(folder.join("run/php.pid")).expect("pid").trim().parse().expect("pid");
+    signal(pid, Signal::USR2);
+    wait_for("the pool", || UnixStream::connect(&socket).is_ok());
+    socket
+}
+
+fn doctor(arguments: &[&str]) -> Output {
+    Command::new(binary()).arg("doctor").args(arguments).output().expect("myriad starts")
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// Looks at a site behind a server and a php-fpm, as JSON.
+fn look(site: &WordPress, server: &Server, php: &str) -> Output {
+    let (root, prefix) = (site.root().display().to_string(), server.folder().display().to_string());
+    let socket = if server.path("myriad.sock").exists() { "myriad.sock" } else { "nginx.sock" };
+    let socket = [server.path(socket), server.path("logs/nginx.sock")].into_iter().find(|path| path.exists());
+    let socket = socket.map(|path| path.display().to_string()).unwrap_or_default();
+    let url = format!("http://127.0.0.1:{}/", server.port);
+    doctor(&[&url, "--json", "--root", &root, "--php", php, "-p", &prefix, "--socket", &socket])
+}
+
+/// Severity and text of the findings of a check.
+fn findings<'t>(text: &'t str, check: &str) -> Vec<(&'t str, &'t str)> {
+    let beginning = format!("{{\"check\":\"{check}\",\"severity\":\"");
+    let found = text.match_indices(&beginning).map(|(at, _)| &text[at + beginning.len()..]);
+    found
+        .map(|rest| rest.split_once('"').expect("a severity"))
+        .map(|(severity, rest)| (severity, rest.split('}').next().expect("an end")))
+        .collect()
+}
+
+#[test]
+fn sound_site_has_nothing_bad() {
+    let site = WordPress::alone();
+    let php = pool(&site, "sound", "").display().to_string();
+    let server = site.serve_changed(Place::new(), &php, |preset| preset);
+    let output = look(&site, &server, &php);
+    let text = told(&output);
+    for check in [
+        "opcache-off",
+        "opcache-full",
+        "upload-sizes",
+        "children-too-few",
+        "children-too-many",
+        "database-version",
+        "slow-queries",
+        "connections",
+        "page-cache-plugin",
+        "page-not-cached",
+        "compression",
+        "tls-proxy",
+        "nonces",
+        "hit-rate",
+        "files-expires",
+        "files-compression",
+        "files-etag",
+    ] {
+        let found = findings(&text, check);
+        assert!(
+            !found.is_empty() && found.iter().all(|(severity, _)| *severity == "fine"),
+            "{check}: {found:?}\n{text}"
+        );
+    }
+    // The site has no object cache, so that scripts are told of a warning.
+    assert_eq!(
+        findings(&text, "object-cache").first().map(|(severity, _)| *severity),
+        Some("warning"),
+        "{text}"
+    );
+    // What the kernel has ended on this machine is nothing of the site's.
+    let bad = text.matches("\"severity\":\"bad\"").count();
+    let of_machine = ["oom", "swap"]
+        .iter()
+        .flat_map(|check| findings(&text, check))
+        .filter(|(severity, _)| *severity == "bad");
+    assert_eq!(bad, of_machine.count(), "{text}");
+    assert!(matches!(output.status.code(), Some(1 | 2)), "{:?}", output.status);
+}
+
+#[test]
+fn provoked_faults_are_found_and_named() {
+    let site = WordPress::alone();
+    let plugin = "<?php add_action('send_headers', function () { setcookie('visit_id', bin2hex(random_bytes(4)), 0, '/'); });";
+    std::fs::write(site.root().join("wp-content/mu-plugins/visit-counter.php"), plugin).expect("plugin");
+    let php = pool(
+        &site,
+        "broken",
+        "php_admin_flag[opcache.enable] = off\nphp_admin_value[upload_max_filesize] = 65M\n",
+    )
+    .display()
+    .to_string();
+    let server = site.serve_changed(Place::new(), &php, |preset| preset.replacen("gzip on;", "gzip off;", 1));
+    let output = look(&site, &server, &php);
+    let text = told(&output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    let is = |check: &str, severity: &str, part: &str| {
+        findings(&text, check).iter().any(|(found, told)| *found == severity && told.contains(part))
+    };
+    assert!(is("opcache-off", "bad", "OPcache is off"), "{text}");
+    assert!(is("compression", "warning", "home is sent without compression"), "{text}");
+    assert!(is("files-compression", "warning", "without compression"), "{text}");
+    assert!(is("upload-sizes", "warning", "a large upload fails"), "{text}");
+    let cookie = "sets the cookie visit_id for everybody, which comes from mu-plugins/visit-counter.php";
+    assert!(is("page-not-cached", "bad", cookie) || is("cookie-dropped", "warning", cookie), "{text}");
+    // For people the worst stands first.
+    let root = site.root().display().to_string();
+    let url = format!("http://127.0.0.1:{}/", server.port);
+    let shown = told(&doctor(&[&url, "--root", &root, "--php", &php]));
+    let first = shown.lines().nth(2).expect("a finding");
+    assert!(first.starts_with("BAD      "), "{shown}");
+    // A database that does not let WordPress in.
+    let configuration = site.root().join("wp-config.php");
+    let before = std::fs::read_to_string(&configuration).expect("wp-config.php");
+    std::fs::write(&configuration, format!("<?php define( 'DB_PASSWORD', 'wrong' ); ?>{before}"))
+        .expect("wp-config.php");
+    let output = look(&site, &server, &php);
+    let text = told(&output);
+    assert!(
+        findings(&text, "database")
+            .iter()
+            .any(|(severity, told)| *severity == "bad" && told.contains("does not reach its database")),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_told_with_a_remedy() {
+    let closed = Place::new();
+    closed.write("html/index.php", "<?php");
+    let folder = closed.path("html").display().to_string();
+    let url = format!("http://127.0.0.1:{}/", closed.port);
+    let prefix = closed.folder().display().to_string();
+    for (arguments, part) in [
+        (vec![url.as_str(), "-p", &prefix], "does Myriad run there? Name its address with --at"),
+        (vec![&url, "-p", &prefix, "--root", &folder], "no WordPress is there (it has no wp-includes)"),
+        (vec!["ftp://a.test/"], "neither http nor https"),
+        (vec!["http://a.test/", "b"], "too much here"),
+    ] {
+        let output = doctor(&arguments);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {}", told(&output));
+        assert!(told(&output).contains(part), "{arguments:?}: {}", told(&output));
+    }
+    std::fs::create_dir_all(closed.path("html/wp-includes")).expect("folder");
+    let output = doctor(&[&url, "-p", &prefix, "--root", &folder]);
+    assert!(
+        told(&output).contains("has no wp-config.php: finish WordPress' installation"),
+        "{}",
+        told(&output)
+    );
+    // A socket behind which nobody listens is no fault of the site: the rest is looked at.
+    let site = WordPress::shared();
+    let server = site.serve();
+    let text = told(&look(&site, &server, "/nowhere.sock"));
+    assert!(
+        findings(&text, "php")
+            .iter()
+            .any(|(severity, told)| *severity == "unseen" && told.contains("/nowhere.sock")),
+        "{text}"
+    );
+    assert!(findings(&text, "page-not-cached").iter().all(|(severity, _)| *severity == "fine"), "{text}");
+}
