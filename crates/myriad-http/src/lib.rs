@@ -13,6 +13,7 @@ pub mod content_range;
 mod error;
 pub mod fields;
 pub mod forwarded;
+pub mod grpc_health;
 pub mod h1;
 pub mod h2;
 pub mod h3;

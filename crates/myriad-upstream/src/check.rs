@@ -49,6 +49,11 @@ pub enum Finding {
 }
 
 impl Finding {
+    /// What a judgment of an answer comes to; the error is why the peer is not well.
+    pub fn of_verdict(verdict: Result<(), String>) -> Self {
+        verdict.map_or_else(Self::Failed, |()| Self::Passed)
+    }
+
     /// A peer that could not be asked, or has not answered.
     pub fn of_error(error: &OriginError) -> Self {
         match error.kind() {

@@ -3,8 +3,16 @@
 use super::directive::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::parsed::{Node, Word};
-use crate::settings::HealthCheck;
+use crate::settings::{GrpcHealth, HealthCheck};
 use crate::text::Text;
+
+/// The last status that gRPC knows: `UNAUTHENTICATED`.
+const MOST_GRPC_STATUS: u32 = 16;
+
+/// Whether a word says what is asked for by HTTP, and how that is judged.
+fn is_of_http(word: &str) -> bool {
+    word.starts_with("uri=") || word.starts_with("match=")
+}
 
 impl Arguments<'_> {
     /// `health_check`, of `stream` or of `http`.
@@ -24,6 +32,7 @@ impl Arguments<'_> {
             persistent: false,
             port: None,
             keepalive_time: 0,
+            grpc: None,
             udp: false,
             words: words.join(" "),
             span: self.node.span,
@@ -35,7 +44,36 @@ impl Arguments<'_> {
             return Err(Diagnostic::error(self.node.span, "\"persistent\" says something of \"mandatory\"")
                 .help("write both, or none of them"));
         }
+        if let (Some(_), Some(other)) = (&check.grpc, words.iter().find(|word| is_of_http(word))) {
+            let message = format!("\"{other}\" says nothing of a call of gRPC");
+            return Err(Diagnostic::error(self.node.span, message).help("leave it out beside type=grpc"));
+        }
         Ok(check)
+    }
+
+    /// `type=grpc`, and what follows it.
+    fn word_of_grpc_health(&self, check: &mut HealthCheck, index: usize) -> Result<(), Diagnostic> {
+        let word = self.bytes(index);
+        if word == b"type=grpc" {
+            let service = Text::new(b"", self.node.span);
+            check.grpc = Some(GrpcHealth { service, status: 0 });
+            return Ok(());
+        }
+        let Some(grpc) = &mut check.grpc else {
+            return Err(self.invalid(index, "type=grpc, and behind it grpc_service=NAME, grpc_status=CODE"));
+        };
+        if let Some(service) = word.strip_prefix(b"grpc_service=") {
+            grpc.service = Text::new(service, self.words()[index].span);
+        } else if word.starts_with(b"grpc_status=") {
+            let status = self.small(index, 12)?;
+            if !(1..=MOST_GRPC_STATUS).contains(&status) {
+                return Err(self.invalid(index, "a status of gRPC that is no success: 1 to 16"));
+            }
+            grpc.status = status;
+        } else {
+            return Err(self.invalid(index, "grpc_service=NAME, grpc_status=CODE"));
+        }
+        Ok(())
     }
 
     fn word_of_health_check(
@@ -75,12 +113,10 @@ impl Arguments<'_> {
             check.uri = Text::new(uri, self.words()[index].span);
         } else if !of_stream && word.starts_with(b"keepalive_time=") {
             check.keepalive_time = self.millis_after(index, 15)?;
-        } else if !of_stream && word.starts_with(b"type=") {
-            return Err(self.error(index, "checks by gRPC's own protocol are not implemented").help(
-                "ask another port of the server by HTTP: a location with proxy_pass, and port= of its health_check",
-            ));
+        } else if !of_stream && (word.starts_with(b"type=") || word.starts_with(b"grpc_")) {
+            self.word_of_grpc_health(check, index)?;
         } else {
-            let own = if of_stream { "udp" } else { "uri=/PATH, keepalive_time=" };
+            let own = if of_stream { "udp" } else { "uri=/PATH, keepalive_time=, type=grpc" };
             return Err(self.invalid(
                 index,
                 format!("interval=, jitter=, fails=, passes=, port=, match=, mandatory, persistent, {own}"),

@@ -26,10 +26,21 @@ pub struct HealthCheck {
     pub port: Option<u16>,
     /// `keepalive_time=`: for how long one connection serves, in `http`; 0 for one check alone.
     pub keepalive_time: u64,
+    /// `type=grpc`: a call of gRPC's own protocol in place of a URI, in `http`.
+    pub grpc: Option<GrpcHealth>,
     /// `udp`: datagrams, in `stream`.
     pub udp: bool,
     /// The words as they are written.
     pub words: String,
     /// Where it stands.
     pub span: Span,
+}
+
+/// How a server of gRPC is asked how it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrpcHealth {
+    /// `grpc_service=`: the service that is asked for; empty for the whole server.
+    pub service: Text,
+    /// `grpc_status=`: a status of gRPC that is well too, such as 12 of a server that does not know the protocol; 0 for none.
+    pub status: u32,
 }

@@ -28,7 +28,7 @@ pub use content::{ContentSettings, ErrorPage, ErrorPageCode, ServerTokens, TryFi
 pub use error_log::{ErrorLog, Level};
 pub use feature_handler::{FeatureHandler, HandlerPlan};
 pub use features::FeatureSettings;
-pub use health_check::HealthCheck;
+pub use health_check::{GrpcHealth, HealthCheck};
 pub use http2::Http2Settings;
 pub use http3::Http3Settings;
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};

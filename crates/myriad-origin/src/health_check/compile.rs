@@ -4,14 +4,19 @@ use myriad_conf::model::ServerName;
 use myriad_conf::settings::{Handler, HealthCheck, Settings};
 use myriad_conf::{Diagnostic, Text};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+use myriad_http::grpc_health;
 use myriad_script::Regex;
 use myriad_upstream::CheckRules;
 
+use super::grpc::GrpcRule;
 use super::judge::{FieldRule, Judge, Rule};
 use super::settings::{FieldTest, HealthCheckSettings, MatchSettings, Test};
 
-/// Protocols whose servers are not asked for a URI, by the prefix of their directives.
-const WITHOUT_URI: [&str; 2] = ["grpc_", "memcached_"];
+/// The protocol whose servers are called, by the prefix of its directives.
+const CALLED: &str = "grpc_";
+
+/// The protocol whose servers are asked for keys alone.
+const WITHOUT_URI: &str = "memcached_";
 
 /// The check of a place.
 pub(super) struct HealthCheckPlace {
@@ -24,20 +29,19 @@ pub(super) struct HealthCheckPlace {
     /// For how long one connection serves, milliseconds; 0 for one check alone.
     pub keepalive_ms: u64,
     pub judge: Judge,
+    /// The call that takes the place of `uri` and `judge`; none for a request by GET.
+    pub grpc: Option<GrpcRule>,
 }
 
 pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let Some(check) = &settings.feature::<HealthCheckSettings>().check else { return };
-    let Some(place) = place_of(settings) else {
-        let message = "\"health_check\" has no servers to ask";
-        compile.report(
-            Diagnostic::error(check.span, message)
-                .help("it stands beside proxy_pass, fastcgi_pass, uwsgi_pass or scgi_pass that names a group without variables"),
-        );
-        return;
+    let place = match place_of(settings, check) {
+        Ok(place) => place,
+        Err((message, help)) => return compile.report(Diagnostic::error(check.span, message).help(help)),
     };
     let Some(judge) = judge(compile, settings, check) else { return };
-    let uri = check.uri.bytes();
+    let grpc = check.grpc.as_ref().map(GrpcRule::of);
+    let uri = if grpc.is_some() { grpc_health::PATH } else { check.uri.bytes() };
     let at = uri.iter().position(|byte| *byte == b'?').unwrap_or(uri.len());
     let host = compile.server_names().into_iter().find_map(|name| match name {
         ServerName::Exact(name) if !name.is_empty() => Some(name.into_boxed_str()),
@@ -50,18 +54,24 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
         host,
         keepalive_ms: check.keepalive_time,
         judge,
+        grpc,
     });
 }
 
-/// The location, as a check of it is found again behind a reload; none where it asks no fixed group by URIs.
-fn place_of(settings: &Settings) -> Option<String> {
-    match &settings.handler {
-        Some(Handler::Origin { protocol, target, prefix })
-            if !target.has_variables() && !WITHOUT_URI.contains(&protocol.prefix()) =>
-        {
-            Some(prefix.lossy().into_owned())
-        }
-        _ => None,
+/// The location, as a check of it is found again behind a reload; where it asks no fixed group in the way that the check says, what is
+/// wrong, and what helps.
+fn place_of(settings: &Settings, check: &HealthCheck) -> Result<String, (&'static str, &'static str)> {
+    const NOBODY: &str = "\"health_check\" has no servers to ask";
+    const BESIDE: &str = "it stands beside proxy_pass, fastcgi_pass, uwsgi_pass or scgi_pass that names a group without variables, or grpc_pass and type=grpc";
+    let Some(Handler::Origin { protocol, target, prefix }) = &settings.handler else {
+        return Err((NOBODY, BESIDE));
+    };
+    match (protocol.prefix(), &check.grpc) {
+        _ if target.has_variables() => Err((NOBODY, BESIDE)),
+        (WITHOUT_URI, _) => Err((NOBODY, BESIDE)),
+        (CALLED, None) => Err(("servers of gRPC are not asked for a URI", "write type=grpc, last")),
+        (CALLED, Some(_)) | (_, None) => Ok(prefix.lossy().into_owned()),
+        (_, Some(_)) => Err(("\"type=grpc\" asks servers of gRPC", "it stands beside grpc_pass")),
     }
 }
 

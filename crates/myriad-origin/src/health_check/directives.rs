@@ -15,7 +15,7 @@ pub(super) static ROWS: &[Directive] = &[
         "Asks the servers of the location's group how they are, and gives those that are not well no requests.",
     )
     .differs(
-        "a group needs no `zone`; an unhealthy server stays so over a reload; not with `grpc_pass` and `memcached_pass`, and without `type=grpc`",
+        "a group needs no `zone`; an unhealthy server stays so over a reload; with `grpc_pass` `type=grpc` alone, and not with `memcached_pass`",
     ),
     Directive::new(
         "match",

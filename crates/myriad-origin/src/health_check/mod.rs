@@ -1,10 +1,11 @@
 //! Servers of groups asked how they are, beside the requests of visitors: `health_check` and `match`, as in NGINX Plus.
 //!
-//! A check is a request by GET that the location makes as for a visitor, with its fields, its protocol and its TLS, and that one peer
-//! alone is asked. Whether a peer may be chosen is kept with it in `myriad-upstream`, for all workers; one worker asks.
+//! A check is a request that the location makes as for a visitor, with its fields, its protocol and its TLS, and that one peer alone is
+//! asked: by GET, or a call of gRPC's health checking protocol. Whether a peer may be chosen is kept with it in `myriad-upstream`, for all workers; one worker asks.
 
 mod compile;
 mod directives;
+mod grpc;
 mod judge;
 mod probe;
 mod settings;

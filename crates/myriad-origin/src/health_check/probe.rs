@@ -19,6 +19,7 @@ use myriad_upstream::{
 use tokio::time::Instant;
 
 use super::compile::HealthCheckPlace;
+use super::grpc::GrpcRule;
 use crate::{bind, make};
 
 /// Most bytes of a body that are looked at, as in nginx.
@@ -79,7 +80,7 @@ impl Probe for HttpProbe {
             let Some(check) = check_of(&site, self.place) else { return Finding::Over };
             let Some(origin) = site.runtime.place(self.place).handler.origin() else { return Finding::Over };
             let mut exchange = exchange(&site, self.place, check, &group);
-            let request = match request(&mut exchange, origin) {
+            let request = match request(&mut exchange, origin, check) {
                 Ok(request) => request,
                 Err(why) => return Finding::Failed(why),
             };
@@ -122,8 +123,10 @@ fn exchange(
     let host = check.host.as_deref().unwrap_or_else(|| group.group.name());
     let target =
         if check.args.is_empty() { check.uri.to_vec() } else { [&check.uri[..], b"?", &check.args].concat() };
-    let fields = [(&b"Host"[..], host.as_bytes())];
-    let mut head = RequestHead::from_parts(b"GET", &target, Version::Http11, fields);
+    let own = [(&b"Host"[..], host.as_bytes()), (b"Content-Type", b"application/grpc"), (b"TE", b"trailers")];
+    let (method, fields): (&[u8], _) =
+        if check.grpc.is_some() { (b"POST", &own[..]) } else { (b"GET", &own[..1]) };
+    let mut head = RequestHead::from_parts(method, &target, Version::Http11, fields.iter().copied());
     // A name that is no host is the group's own, which is not sent unless the configuration says so.
     let _ = head.settle_host();
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -138,9 +141,15 @@ fn exchange(
     exchange
 }
 
-fn request(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Result<OriginRequest, String> {
+fn request(
+    exchange: &mut Exchange,
+    origin: &Arc<OriginPlace>,
+    check: &HealthCheckPlace,
+) -> Result<OriginRequest, String> {
     let attempts: Attempts = exchange.request.origin_mut().attempts.clone();
-    let made = make::make(exchange, origin, Purpose::Visitor, RequestPayload::Empty, attempts);
+    let message = |rule: &GrpcRule| RequestPayload::Bytes(rule.message());
+    let payload = check.grpc.as_ref().map_or(RequestPayload::Empty, message);
+    let made = make::make(exchange, origin, Purpose::Visitor, payload, attempts);
     let mut request = made.map_err(|_| "the request could not be made".to_owned())?;
     request.bind = bind::address(exchange, &origin.fetch);
     request.queues = false;
@@ -157,11 +166,12 @@ async fn asked(
         Ok(response) => response,
         Err(error) => return Finding::of_error(&error),
     };
-    let judged = check.judge.of_head(&response.head);
+    let judged = if check.grpc.is_some() { Ok(()) } else { check.judge.of_head(&response.head) };
+    let reads_body = check.grpc.is_some() || check.judge.reads_body();
     let mut body = response.body;
     let mut text = Vec::new();
     // What stays on a connection spoils it for the next check.
-    if judged.is_ok() && (check.judge.reads_body() || check.keepalive_ms > 0) {
+    if judged.is_ok() && (reads_body || check.keepalive_ms > 0) {
         while text.len() < MOST_BODY {
             match poll_fn(|cx| body.as_mut().poll_data(cx)).await {
                 None => break,
@@ -171,10 +181,11 @@ async fn asked(
         }
         text.truncate(MOST_BODY);
     }
+    if let Some(rule) = &check.grpc {
+        let trailers = response.trailers.map(|trailers| trailers.take()).unwrap_or_default();
+        return Finding::of_verdict(rule.judge(&response.head, &text, &trailers));
+    }
     exchange.request.origin_mut().head = Some(response.head);
     let judged = judged.and_then(|()| check.judge.of_body(&text));
-    match judged.and_then(|()| check.judge.of_variables(exchange)) {
-        Ok(()) => Finding::Passed,
-        Err(why) => Finding::Failed(why),
-    }
+    Finding::of_verdict(judged.and_then(|()| check.judge.of_variables(exchange)))
 }

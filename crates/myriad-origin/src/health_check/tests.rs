@@ -34,7 +34,16 @@ fn what_makes_no_sense_is_refused() {
         ("", "proxy_pass http://g; health_check port=70000;", "a port"),
         ("", "proxy_pass http://g; health_check uri=x;", "uri=/PATH"),
         ("", "proxy_pass http://g; health_check persistent;", "says something of \"mandatory\""),
-        ("", "proxy_pass http://g; health_check type=grpc;", "gRPC"),
+        ("", "proxy_pass http://g; health_check type=grpc;", "it stands beside grpc_pass"),
+        ("", "grpc_pass g; health_check;", "write type=grpc"),
+        ("", "grpc_pass g; health_check type=http;", "type=grpc, and behind it"),
+        ("", "grpc_pass g; health_check grpc_service=a type=grpc;", "type=grpc, and behind it"),
+        ("", "grpc_pass g; health_check type=grpc grpc_status=0;", "1 to 16"),
+        ("", "grpc_pass g; health_check type=grpc grpc_status=17;", "1 to 16"),
+        ("", "grpc_pass g; health_check type=grpc grpc_other=1;", "grpc_service=NAME"),
+        ("", "grpc_pass g; health_check uri=/x type=grpc;", "\"uri=/x\" says nothing of a call of gRPC"),
+        ("match m {}", "grpc_pass g; health_check match=m type=grpc;", "leave it out beside type=grpc"),
+        ("", "memcached_pass g; health_check;", "has no servers to ask"),
         ("match m {} match m {}", "", "duplicate match"),
         ("match m { stauts 200; }", "", "there is no \"stauts\""),
         ("match m { status 200-; }", "", "a status, or a range"),
@@ -46,6 +55,10 @@ fn what_makes_no_sense_is_refused() {
         let told = refused(http, location);
         assert!(told.contains(part), "{http} {location}: {told}");
     }
+    assert_eq!(
+        refused("", "grpc_pass g; health_check mandatory type=grpc grpc_service=a.B grpc_status=12;"),
+        ""
+    );
     assert_eq!(refused("match m { status 200-299 304; }", "proxy_pass http://g; health_check match=m;"), "");
 }
 

@@ -1,0 +1,143 @@
+//! gRPC's health checking protocol: the message that asks a server how it is, and the one that it answers with
+//! (<https://github.com/grpc/grpc/blob/master/doc/health-checking.md>).
+
+/// The path of the method that is called.
+pub const PATH: &[u8] = b"/grpc.health.v1.Health/Check";
+
+/// The state of a service that takes requests; 0 is unknown, 2 is one that takes none.
+pub const SERVING: u64 = 1;
+
+/// The state of a service that takes no requests.
+pub const NOT_SERVING: u64 = 2;
+
+/// Bytes ahead of a message: whether it is compressed, and its length.
+const PREFIX: usize = 5;
+
+/// The message that asks how a service is; without a name, how the server is. A name beyond 2³¹ bytes is cut.
+pub fn request(service: &[u8]) -> Vec<u8> {
+    let service = &service[..service.len().min(0x7fff_0000)];
+    let mut message = Vec::new();
+    // The first field, of texts. One that is empty is left out.
+    if !service.is_empty() {
+        message.push(0x0a);
+        let mut left = service.len();
+        while left > 0x7f {
+            message.push(left as u8 | 0x80);
+            left >>= 7;
+        }
+        message.push(left as u8);
+        message.extend_from_slice(service);
+    }
+    let length = (message.len() as u32).to_be_bytes();
+    [&[0], &length[..], &message].concat()
+}
+
+/// The state that an answer tells; none where it is no such message, or more than one.
+pub fn state(body: &[u8]) -> Option<u64> {
+    let (prefix, mut message) = body.split_at_checked(PREFIX)?;
+    let [0, length @ ..] = prefix else { return None };
+    if u32::from_be_bytes(length.try_into().ok()?) as usize != message.len() {
+        return None;
+    }
+    // A field that is missing has its default; of several the last holds.
+    let mut state = 0;
+    while !message.is_empty() {
+        let tag = number(&mut message)?;
+        match (tag >> 3, tag & 7) {
+            (1, 0) => state = number(&mut message)?,
+            (_, 0) => drop(number(&mut message)?),
+            (_, 1) => skip(&mut message, 8)?,
+            (_, 2) => {
+                let length = number(&mut message)?;
+                skip(&mut message, length)?;
+            }
+            (_, 5) => skip(&mut message, 4)?,
+            _ => return None,
+        }
+    }
+    Some(state)
+}
+
+/// A number of seven bits a byte, the least first; at most ten bytes.
+fn number(message: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for place in 0..10 {
+        let (byte, rest) = message.split_first()?;
+        *message = rest;
+        value |= u64::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+fn skip(message: &mut &[u8], count: u64) -> Option<()> {
+    *message = message.get(usize::try_from(count).ok()?..)?;
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_is_asked_for_by_its_name() {
+        assert_eq!(request(b""), [0, 0, 0, 0, 0]);
+        assert_eq!(request(b"a.B"), b"\0\0\0\0\x05\x0a\x03a.B");
+        let long = request(&[b'x'; 300]);
+        assert_eq!(long[..8], [0, 0, 0, 1, 47, 0x0a, 0xac, 0x02]);
+        assert_eq!(long.len(), 8 + 300);
+    }
+
+    #[test]
+    fn an_answer_tells_a_state() {
+        for (message, expected) in [
+            (&b""[..], 0),
+            (b"\x08\x01", SERVING),
+            (b"\x08\x02", NOT_SERVING),
+            (b"\x08\x02\x08\x01", SERVING),
+            (b"\x08\x81\x80\x00", SERVING),
+            // Fields that a later version may have.
+            (b"\x12\x02hi\x08\x01\x19\0\0\0\0\0\0\0\0\x25\0\0\0\0\x30\x07", SERVING),
+        ] {
+            let body = [&[0, 0, 0, 0, message.len() as u8], message].concat();
+            assert_eq!(state(&body), Some(expected), "{message:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_answer_tells_none() {
+        for body in [
+            &b""[..],
+            b"\0\0\0\0",
+            b"\x01\0\0\0\x02\x08\x01",
+            b"\0\0\0\0\x03\x08\x01",
+            b"\0\0\0\0\x01\x08\x01",
+            b"\0\0\0\0\x01\x08",
+            b"\0\0\0\0\x02\x0b\x01",
+            b"\0\0\0\0\x02\x12\x05",
+            b"\0\0\0\0\x0c\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+            b"\0\0\0\0\x0b\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+        ] {
+            assert_eq!(state(body), None, "{body:?}");
+        }
+    }
+
+    #[test]
+    fn made_up_answers_do_no_harm() {
+        let mut seed = 88_172_645_463_325_252_u64;
+        let mut byte = || {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed as u8
+        };
+        for _ in 0..20_000 {
+            let length = byte() % 24;
+            let mut body = vec![0, 0, 0, 0, length];
+            body.extend((0..length).map(|_| byte() & if length % 2 == 0 { 0xff } else { 0x1f }));
+            let _ = state(&body);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! A check by gRPC's own protocol: the call, and what its answer says.
+
+use bytes::Bytes;
+use myriad_conf::settings::GrpcHealth;
+use myriad_http::{Fields, Known, ResponseHead, grpc_health};
+
+/// How a server of gRPC is asked.
+pub(super) struct GrpcRule {
+    /// The service that is asked for; empty for the whole server.
+    service: Box<[u8]>,
+    /// A status of gRPC that is well too; 0 for none.
+    status: u32,
+}
+
+impl GrpcRule {
+    pub(super) fn of(check: &GrpcHealth) -> Self {
+        Self { service: check.service.bytes().into(), status: check.status }
+    }
+
+    /// The message that is sent.
+    pub(super) fn message(&self) -> Bytes {
+        grpc_health::request(&self.service).into()
+    }
+
+    /// Judges an answer; the error is why the server is not well. `trailers` are none where the head alone was the answer.
+    pub(super) fn judge(&self, head: &ResponseHead, body: &[u8], trailers: &Fields) -> Result<(), String> {
+        if head.status != 200 {
+            return Err(format!("it has answered with status {}", head.status));
+        }
+        let media_type = head.fields.known(Known::ContentType).unwrap_or_default();
+        if !media_type.starts_with(b"application/grpc") {
+            return Err("it has answered with something else than gRPC".to_owned());
+        }
+        let told = |name: &[u8]| trailers.get(name).or_else(|| head.fields.get(name));
+        let status =
+            told(b"grpc-status").and_then(|text| std::str::from_utf8(text).ok()?.parse::<u32>().ok());
+        match status {
+            None => Err("it has told no status of gRPC".to_owned()),
+            Some(0) => serves(body),
+            Some(status) if status == self.status => Ok(()),
+            Some(status) => {
+                let why = told(b"grpc-message").unwrap_or_default().escape_ascii();
+                Err(format!("it has answered with status {status} of gRPC, \"{why}\""))
+            }
+        }
+    }
+}
+
+fn serves(body: &[u8]) -> Result<(), String> {
+    match grpc_health::state(body) {
+        Some(grpc_health::SERVING) => Ok(()),
+        Some(grpc_health::NOT_SERVING) => Err("it says that it is not serving".to_owned()),
+        Some(_) => Err("it does not say that it is serving".to_owned()),
+        None => Err("its answer is no message of grpc.health.v1".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of an answer with this status of gRPC in its trailers, or in its head.
+    fn judged(rule: &GrpcRule, in_head: bool, status: &str, message: &[u8]) -> String {
+        let (mut head, mut trailers) = (ResponseHead::new(200), Fields::new());
+        head.fields.push(b"content-type", b"application/grpc+proto");
+        let place = if in_head { &mut head.fields } else { &mut trailers };
+        if !status.is_empty() {
+            place.push(b"grpc-status", status.as_bytes());
+            place.push(b"grpc-message", b"no \nsuch");
+        }
+        rule.judge(&head, message, &trailers).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_server_is_well_where_it_serves() {
+        let rule = GrpcRule { service: Box::default(), status: 0 };
+        for (in_head, status, message, expected) in [
+            (false, "0", &b"\0\0\0\0\x02\x08\x01"[..], ""),
+            (false, "0", b"\0\0\0\0\x02\x08\x02", "it says that it is not serving"),
+            (false, "0", b"\0\0\0\0\0", "it does not say that it is serving"),
+            (false, "0", b"", "its answer is no message of grpc.health.v1"),
+            (true, "12", b"", "it has answered with status 12 of gRPC, \"no \\nsuch\""),
+            (false, "", b"\0\0\0\0\x02\x08\x01", "it has told no status of gRPC"),
+            (false, "zero", b"\0\0\0\0\x02\x08\x01", "it has told no status of gRPC"),
+        ] {
+            assert_eq!(judged(&rule, in_head, status, message), expected);
+        }
+    }
+
+    #[test]
+    fn another_status_may_be_well_too() {
+        let rule = GrpcRule { service: Box::default(), status: 12 };
+        assert_eq!(judged(&rule, true, "12", b""), "");
+        assert_eq!(judged(&rule, false, "0", b"\0\0\0\0\x02\x08\x01"), "");
+        assert!(judged(&rule, true, "14", b"").starts_with("it has answered with status 14 of gRPC"));
+    }
+
+    #[test]
+    fn an_answer_that_is_not_of_grpc_is_none() {
+        let rule = GrpcRule { service: Box::default(), status: 0 };
+        let mut head = ResponseHead::new(200);
+        head.fields.push(b"content-type", b"text/html");
+        let judge = |head: &ResponseHead| rule.judge(head, b"", &Fields::new()).err().unwrap_or_default();
+        assert_eq!(judge(&head), "it has answered with something else than gRPC");
+        assert_eq!(judge(&ResponseHead::new(502)), "it has answered with status 502");
+    }
+}
