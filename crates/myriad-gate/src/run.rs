@@ -26,8 +26,8 @@ struct Progress {
     decided: bool,
     /// The status of who has kept the visitor out. 401 stays: it tells how to come in.
     refused: Option<u16>,
-    /// `WWW-Authenticate`, as field lines.
-    challenges: Vec<u8>,
+    /// The values of `WWW-Authenticate`.
+    challenges: Vec<Vec<u8>>,
 }
 
 /// Asks the checks of a place. [`Step::Enter`] where the visitor may come in to its content.
@@ -105,7 +105,7 @@ impl Progress {
             Verdict::Fail(status) => return Some(Step::Error(status)),
             Verdict::Refuse(status) => status,
             Verdict::Challenge(values) => {
-                self.challenge(&values);
+                self.challenges.extend(values);
                 401
             }
         };
@@ -118,14 +118,6 @@ impl Progress {
         // The check itself has said why.
         self.decided = true;
         (status == 403).then_some(Step::Error(403))
-    }
-
-    fn challenge(&mut self, values: &[Vec<u8>]) {
-        for value in values {
-            self.challenges.extend_from_slice(b"WWW-Authenticate: ");
-            self.challenges.extend_from_slice(value);
-            self.challenges.extend_from_slice(b"\r\n");
-        }
     }
 
     /// What the checks came to, once all have spoken.
@@ -147,13 +139,18 @@ impl Progress {
         }
     }
 
-    /// Keeps the visitor out. The challenge goes with whatever answers, an error page too.
+    /// Keeps the visitor out. The challenge goes with whatever answers, an error page too. Whoever wants a tunnel is told so by a status
+    /// and a field of their own (RFC 9110 section 11.7.1).
     fn keep_out(self, exchange: &mut Exchange, status: u16) -> Step {
+        let is_connect = exchange.request.is_connect();
+        let field = if is_connect { &b"Proxy-Authenticate: "[..] } else { b"WWW-Authenticate: " };
         if !self.challenges.is_empty() {
             let carried = exchange.request.errors.carried.get_or_insert_default();
-            carried.lines.extend_from_slice(&self.challenges);
+            for value in &self.challenges {
+                carried.lines.extend_from_slice(&[field, value, b"\r\n"].concat());
+            }
         }
-        Step::Error(status)
+        Step::Error(if is_connect && status == 401 { 407 } else { status })
     }
 }
 

@@ -32,6 +32,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod tunnel;
 pub mod unbuffered;
 mod under_way;
 pub mod upgrade;

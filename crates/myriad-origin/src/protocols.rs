@@ -21,6 +21,7 @@ static PROTOCOLS: &[&CompiledProtocol] = &[
     &crate::scgi::PROTOCOL,
     &crate::uwsgi::PROTOCOL,
     &crate::memcached::PROTOCOL,
+    &crate::tunnel::PROTOCOL,
 ];
 
 /// What the protocols bring to the language.

@@ -1,4 +1,4 @@
-//! 101 from an origin: the connection speaks another protocol from now on, as WebSocket does (RFC 9110 section 7.8).
+//! 101 from an origin: the connection speaks another protocol from now on, as WebSocket does (RFC 9110 section 7.8); and CONNECT.
 
 use myriad_http::{Known, ResponseHead};
 use myriad_log::Level;
@@ -35,10 +35,13 @@ pub fn tunnel(exchange: &mut Exchange, place: &OriginPlace, head: ResponseHead, 
         return Step::Error(502);
     }
     let mut answer = answer::answer(&head, place, true);
-    for protocol in head.fields.known_all(Known::Upgrade) {
-        answer.field(b"Upgrade", protocol);
+    // What answers CONNECT is the connection alone (RFC 9110 section 9.3.6).
+    if head.status == 101 {
+        for protocol in head.fields.known_all(Known::Upgrade) {
+            answer.field(b"Upgrade", protocol);
+        }
+        answer.field(b"Connection", b"upgrade");
     }
-    answer.field(b"Connection", b"upgrade");
     answer.compressible = false;
     answer.close = true;
     answer.body = ResponseBody::Tunnel(Box::new(Tunnel {

@@ -312,8 +312,8 @@ fn upload(request: &mut OriginRequest) -> Upload {
             RequestPayload::Stream(_, None) => (head.clone(), Wire::Chunked),
             _ => (head.clone(), Wire::Plain),
         },
-        // It is not sent from here.
-        Protocol::Http2 { .. } => (Bytes::new(), Wire::Plain),
+        // It is not sent from here, or not at all.
+        Protocol::Http2 { .. } | Protocol::Tunnel => (Bytes::new(), Wire::Plain),
     };
     Upload::new(head, wire, payload, request.timeouts.send_ms)
 }
@@ -333,6 +333,7 @@ async fn exchange(mut link: Link, request: &OriginRequest) -> Result<OriginRespo
         Protocol::Http { upgrade, .. } => {
             http::read_head(&mut link, request.method, request.max_head, upgrade).await.map(Begun::Http)
         }
+        Protocol::Tunnel => Ok(Begun::Tunnel),
         Protocol::Http2 { .. } => Err(OriginError::closed(Phase::Sending)),
     };
     match result {
@@ -354,6 +355,7 @@ enum Begun {
     Cgi(cgi::Answer),
     Memcached(memcached::Answer),
     Http(http::Answer),
+    Tunnel,
 }
 
 fn respond(link: Link, begun: Begun) -> OriginResponse {
@@ -384,11 +386,15 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
             trailers.clone_from(&demux.trailers);
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
         }
-        Begun::Http(http::Answer::Upgraded(head)) => {
-            link.log.head(head.status);
-            let upgraded = Some(link.into_upgraded());
-            return OriginResponse { head, body: Box::pin(Empty), upgraded, peer, trailers, sid: None };
-        }
+        Begun::Http(http::Answer::Upgraded(head)) => return upgraded(link, head),
+        Begun::Tunnel => return upgraded(link, ResponseHead::new(200)),
     };
     OriginResponse { head, body, upgraded: None, peer, trailers, sid: None }
+}
+
+/// The connection itself, for whoever speaks over it.
+fn upgraded(link: Link, head: ResponseHead) -> OriginResponse {
+    link.log.head(head.status);
+    let (peer, upgraded) = (link.peer.clone(), Some(link.into_upgraded()));
+    OriginResponse { head, body: Box::pin(Empty), upgraded, peer, trailers: None, sid: None }
 }

@@ -76,6 +76,8 @@ pub enum Protocol {
     },
     /// A `get` of memcached's text protocol.
     Memcached(MemcachedGet),
+    /// Nothing is said: the connection itself is the answer, for whoever speaks over it (CONNECT).
+    Tunnel,
     /// HTTP/2, with prior knowledge or by TLS, over a connection that other requests share.
     Http2 {
         /// The request line and all fields as HTTP/1.1 has them, empty line included; what HTTP/2 has not is left out.

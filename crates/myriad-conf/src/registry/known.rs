@@ -36,8 +36,6 @@ const NO_FAIR: &str = "use least_conn";
 const NO_SUBS: &str = "use sub_filter";
 const NO_PAGESPEED: &str = "it does not rewrite pages: what makes them can make them small, and gzip, brotli and the cache do the rest";
 const NO_RTMP: &str = "it is no server of streams: run one beside it, pass its port on in a stream block, and serve what it writes as files";
-const NO_TUNNEL: &str = "it connects nobody to addresses that requests name (CONNECT), as an open proxy would: run a forward proxy beside it, \
-                         or pass a port on to a server that you name, with proxy_pass in a stream block";
 const NO_MAIL: &str =
     "it does not speak protocols of mail: pass their ports on in a stream block to a server that does";
 
@@ -51,13 +49,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
     ("degradation", NO_MODULE, "degradation degrade"),
     ("ssl", NO_ECH, "ssl_ech_file"),
-    (
-        "tunnel",
-        NO_TUNNEL,
-        "tunnel_pass tunnel_bind tunnel_socket_keepalive tunnel_socket_rcvbuf tunnel_socket_sndbuf \
-         tunnel_connect_timeout tunnel_send_timeout tunnel_send_lowat tunnel_buffer_size tunnel_read_timeout \
-         tunnel_next_upstream tunnel_next_upstream_tries tunnel_next_upstream_timeout",
-    ),
     ("uwsgi", NO_MODULE, "uwsgi_string"),
     (
         "xslt",

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use myriad_http::RequestHead;
+use myriad_http::{Method, RequestHead};
 use myriad_net::{Connection, RequestBody};
 use myriad_script::Frame;
 
@@ -129,6 +129,11 @@ impl Request {
     /// The client's address, as a trusted proxy told it or as the socket has it; none on a unix socket.
     pub fn client(&self) -> Option<IpAddr> {
         self.received.real.map(|real| real.ip()).or_else(|| self.received.connection.peer.ip())
+    }
+
+    /// Whether the client wants a tunnel (CONNECT), and not the page of an error.
+    pub fn is_connect(&self) -> bool {
+        self.received.head.method() == Method::Connect && !self.route.as_get && !self.is_subrequest()
     }
 
     /// Whether this is a part of another request, and nothing of it goes to the client by itself.

@@ -84,6 +84,11 @@ pub trait OriginProtocol: Any + Send + Sync {
         None
     }
 
+    /// Whether it connects clients to the origin (CONNECT), which no other protocol does.
+    fn tunnels(&self) -> bool {
+        false
+    }
+
     /// Whether an answer of that status is never passed on: an error of our own takes its place.
     fn intercepts(&self, _: u16) -> bool {
         false

@@ -143,6 +143,13 @@ pub struct KeepAliveRules {
     pub not_safari: bool,
 }
 
+impl Place {
+    /// Whether clients are connected to a server here (`tunnel_pass`).
+    pub fn tunnels(&self) -> bool {
+        self.handler.origin().is_some_and(|origin| origin.protocol.tunnels())
+    }
+}
+
 /// `limit_except`: another place for the methods that are not listed.
 pub struct LimitExcept {
     /// Methods that stay.

@@ -117,6 +117,8 @@ pub struct Server {
     pub routes_by_uri: bool,
     /// How heads are read on its connections.
     pub limits: Limits,
+    /// Whether any of its places connects clients (`tunnel_pass`), so that CONNECT is let in.
+    pub tunnels: bool,
     /// `merge_slashes`.
     pub merge_slashes: bool,
     /// What requests may purge in any of its places.

@@ -13,7 +13,9 @@ pub(super) struct Credentials {
 impl Credentials {
     /// The credentials of a request; none where it has none that can be read.
     pub(super) fn of(request: &Request) -> Option<Self> {
-        let value = request.received.head.known(Known::Authorization)?;
+        // RFC 9110 section 11.7.2: what a tunnel asks for is another field.
+        let field = if request.is_connect() { Known::ProxyAuthorization } else { Known::Authorization };
+        let value = request.received.head.known(field)?;
         let (scheme, encoded) = value.split_at_checked(6)?;
         if !scheme.eq_ignore_ascii_case(b"basic ") {
             return None;

@@ -24,21 +24,22 @@ fn come_to(any: bool, verdicts: Vec<Verdict>) -> (Option<u16>, String) {
             None => {}
         }
     }
-    (progress.refused, String::from_utf8(progress.challenges).unwrap())
+    (progress.refused, String::from_utf8(progress.challenges.join(&b", "[..])).unwrap())
 }
 
 fn challenge() -> Verdict {
     Verdict::Challenge(vec![b"Basic realm=\"x\"".to_vec()])
 }
 
+const VALUE: &str = "Basic realm=\"x\"";
 const CHALLENGE: &str = "WWW-Authenticate: Basic realm=\"x\"\r\n";
 
 #[test]
 fn all_checks_must_let_in() {
     assert_eq!(come_to(false, vec![Verdict::Allow, Verdict::Allow, Verdict::Pass]), (None, String::new()));
     assert_eq!(come_to(false, vec![Verdict::Refuse(403), Verdict::Allow]), (Some(403), String::new()));
-    assert_eq!(come_to(false, vec![Verdict::Allow, challenge()]), (Some(401), CHALLENGE.into()));
-    assert_eq!(come_to(false, vec![challenge(), Verdict::Allow]), (Some(401), CHALLENGE.into()));
+    assert_eq!(come_to(false, vec![Verdict::Allow, challenge()]), (Some(401), VALUE.into()));
+    assert_eq!(come_to(false, vec![challenge(), Verdict::Allow]), (Some(401), VALUE.into()));
 }
 
 #[test]
@@ -51,8 +52,8 @@ fn one_check_that_lets_in_satisfies_any() {
 
 #[test]
 fn a_challenge_outweighs_a_plain_refusal() {
-    assert_eq!(come_to(true, vec![Verdict::Refuse(403), challenge()]), (Some(401), CHALLENGE.into()));
-    assert_eq!(come_to(true, vec![challenge(), Verdict::Refuse(403)]), (Some(401), CHALLENGE.into()));
+    assert_eq!(come_to(true, vec![Verdict::Refuse(403), challenge()]), (Some(401), VALUE.into()));
+    assert_eq!(come_to(true, vec![challenge(), Verdict::Refuse(403)]), (Some(401), VALUE.into()));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::Compile;
 use super::place::PlaceContext;
 use super::timeouts::timeouts;
 use crate::features::https_only;
-use myriad_exchange::runtime::{HttpsOnly, Listener, Server, ServerId};
+use myriad_exchange::runtime::{HttpsOnly, Listener, Place, Server, ServerId};
 use myriad_script::ServerNames;
 use myriad_script::locations::Locations;
 
@@ -57,6 +57,7 @@ impl Compile<'_> {
             routes_by_uri: locations.is_pure(),
             locations,
             limits: limits(&server.settings.client),
+            tunnels: self.places[first..].iter().any(Place::tunnels),
             merge_slashes: server.settings.client.merge_slashes,
             purges: super::purge::of_server(&self.places, place),
         }

@@ -25,6 +25,9 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
         Ok(()) if is_never_allowed(exchange) => {
             Entry::Step(refuse(exchange, 405, "client sent method that is not allowed"))
         }
+        Ok(()) if has_body_before_its_tunnel(exchange) => {
+            Entry::Step(refuse(exchange, 400, "client sent CONNECT with a body"))
+        }
         Ok(()) if !speaks_its_version(exchange) => {
             let message =
                 "client attempted to request the server name for which the negotiated protocol is disabled";
@@ -120,10 +123,22 @@ fn refuse(exchange: &mut Exchange, status: u16, message: &str) -> Step {
     }
 }
 
-/// `TRACE` would show a script what the browser keeps from it; `CONNECT` asks for a forward proxy. nginx runs no rules for
-/// either.
+/// `TRACE` would show a script what the browser keeps from it; `CONNECT` is for servers with tunnels alone, and for HTTP/1.1, as in nginx,
+/// which runs no rules for either.
 fn is_never_allowed(exchange: &Exchange) -> bool {
-    matches!(exchange.request.received.head.method(), Method::Trace | Method::Connect)
+    let request = &exchange.request;
+    match request.received.head.method() {
+        Method::Trace => true,
+        Method::Connect => !request.server().tunnels || request.received.head.version() != Version::Http11,
+        _ => false,
+    }
+}
+
+/// What follows the head of CONNECT is for the server behind the tunnel (RFC 9110 section 9.3.6): one that announces a body could mean
+/// something else to each who reads it.
+fn has_body_before_its_tunnel(exchange: &Exchange) -> bool {
+    let request = &exchange.request;
+    request.is_connect() && !request.upload.body.is_empty()
 }
 
 /// Whether the server that was chosen speaks the version that was agreed on with another.
@@ -152,7 +167,9 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let Exchange { request, frame } = exchange;
     let target = request.received.head.target();
-    let authority = if target.first() == Some(&b'/') || request.received.head.method() == Method::Connect {
+    let authority = if request.received.head.method() == Method::Connect {
+        Some(target)
+    } else if target.first() == Some(&b'/') {
         None
     } else {
         split_target(target).map_err(myriad_http::uri::UriError::status)?.authority
@@ -194,6 +211,12 @@ fn normalise(exchange: &mut Exchange) -> Result<(), u16> {
     let request = &mut exchange.request;
     let merge = request.site.runtime.server(request.route.server).merge_slashes;
     let target = request.received.head.target();
+    if request.received.head.method() == Method::Connect {
+        // An authority has no path: rules and locations see the root, as in nginx.
+        request.route.uri.clear();
+        request.route.uri.push(b'/');
+        return Ok(());
+    }
     let split = split_target(target).map_err(myriad_http::uri::UriError::status)?;
     request.route.uri.clear();
     normalize_path(split.path, merge, &mut request.route.uri).map_err(myriad_http::uri::UriError::status)?;

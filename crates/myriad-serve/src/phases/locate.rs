@@ -135,5 +135,9 @@ pub(super) fn enter(exchange: &mut Exchange) -> Step {
 /// The content of the place.
 pub(super) fn content(exchange: &mut Exchange) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
-    site.runtime.place(exchange.request.route.place).handler.begin(exchange)
+    let place = site.runtime.place(exchange.request.route.place);
+    if exchange.request.is_connect() && !place.tunnels() {
+        return Step::Error(405);
+    }
+    place.handler.begin(exchange)
 }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use myriad_log::Level;
+use myriad_net::ResponseBody;
 
 use super::errors;
 use super::limits::MAX_REDIRECTS;
@@ -68,6 +69,11 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
 /// What still stands between an answer and its visitor: whoever holds it back, and a page for a range or a condition that it refuses.
 #[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
 fn last(exchange: &mut Exchange, answer: Answer) -> Result<Answer, Step> {
+    let is_success = (200..300).contains(&answer.status) && !matches!(answer.body, ResponseBody::Tunnel(_));
+    if is_success && exchange.request.is_connect() {
+        // The client would take what follows for the tunnel (RFC 9110 section 9.3.6).
+        return Err(errors::unpaged(exchange, 405));
+    }
     let site = Rc::clone(&exchange.request.site);
     let answer = match site.runtime.place(exchange.request.route.place).features.get::<Box<dyn Hold>>() {
         Some(holder) => holder.hold(exchange, answer)?,

@@ -1,0 +1,61 @@
+//! What `tunnel_*` are compiled to.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Text};
+use myriad_exchange::runtime::{OriginGroup, Target};
+
+use super::language::{LANGUAGE, REMEDY};
+use super::place::TunnelPlace;
+use crate::OriginCompiler;
+use crate::compiled::{CompiledProtocol, Spoken};
+
+pub(crate) static PROTOCOL: CompiledProtocol =
+    CompiledProtocol { language: LANGUAGE, variables: &[], compile };
+
+fn compile(compile: &mut dyn OriginCompiler, _: &Settings, target: &Text, _: &Text) -> Spoken {
+    let named = if target.has_variables() { named(compile, target) } else { HashMap::new() };
+    (compile.target(target), Box::new(TunnelPlace { named }))
+}
+
+/// Whom each value of a variable stands for. That table is all that requests may reach, whoever gives the variable its value.
+fn named(compile: &mut dyn OriginCompiler, target: &Text) -> HashMap<Box<[u8]>, Arc<OriginGroup>> {
+    let values = match values(compile, target) {
+        Ok(values) => values,
+        Err(message) => {
+            compile.report(Diagnostic::error(target.span, message).help(REMEDY));
+            return HashMap::new();
+        }
+    };
+    let mut named = HashMap::new();
+    for value in values {
+        if let Target::Group(group) = compile.address(&value.lossy(), &value) {
+            named.insert(value.bytes().into(), group);
+        }
+    }
+    named
+}
+
+/// What a target with variables may come to, but for nothing at all; an error says why that is not known.
+fn values(compile: &dyn OriginCompiler, target: &Text) -> Result<Vec<Text>, String> {
+    let shown = target.lossy();
+    let variable = shown.strip_prefix('$').unwrap_or_default();
+    let variable = variable.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(variable);
+    let map = compile.model().maps.iter().find(|map| map.variable.lossy() == variable);
+    let Some(map) = map else {
+        return Err(format!(
+            "\"tunnel_pass {shown}\" would have requests name the address: it is no variable of a map"
+        ));
+    };
+    let written = map.entries.iter().map(|entry| &entry.value).chain([&map.default]);
+    let values: Vec<Text> = written.filter(|value| !value.is_empty()).cloned().collect();
+    match values.iter().find(|value| value.has_variables()) {
+        None => Ok(values),
+        Some(value) => Err(format!(
+            "\"tunnel_pass {shown}\" would have requests name the address: the map has the value \"{}\"",
+            value.lossy()
+        )),
+    }
+}

@@ -1,0 +1,71 @@
+//! What a configuration says of tunnels: `tunnel_*`.
+
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, Done, Family, FamilyRow, ProtocolLanguage, Set, between,
+};
+use myriad_conf::settings::{DefaultKey, Handler, Protocol, ProtocolFacts, Settings};
+use myriad_conf::{Diagnostic, Text};
+
+pub(super) const TUNNEL: Protocol = Protocol::new(&ProtocolFacts {
+    prefix: "tunnel_",
+    schemes: &[],
+    is_url: false,
+    has_environment: true,
+    key: DefaultKey::FULL,
+    // As in nginx: nothing of what passes is read.
+    lacks: &[
+        "buffering",
+        "buffers",
+        "busy_buffers_size",
+        "cache",
+        "force_ranges",
+        "hide_header",
+        "ignore_client_abort",
+        "ignore_headers",
+        "intercept_errors",
+        "limit_rate",
+        "max_temp_file_size",
+        "no_cache",
+        "pass_header",
+        "pass_request_body",
+        "pass_request_headers",
+        "request_buffering",
+        "store",
+        "temp",
+    ],
+});
+
+pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(TUNNEL, FAMILIES);
+
+static FAMILIES: &[Family] = &[Family::of_origins("origin", ROWS)];
+
+static ROWS: &[FamilyRow] = &[FamilyRow::new(
+    Directive::new(
+        "pass",
+        Contexts::SERVER.or(Contexts::LOCATION).or(Contexts::LOCATION_IF),
+        between(0, 1),
+        Set::Settings(pass),
+        "The server that clients are connected to by CONNECT.",
+    )
+    .differs(
+        "no request names the address: the server or group is written, or is what a `map` with plain values makes of a request; without an \
+         address, and with other variables, it is refused",
+    ),
+)];
+
+/// What to write in place of what lets requests name the address.
+pub(super) const REMEDY: &str = "write tunnel_pass HOST:PORT; or the name of an upstream; or one variable of a map whose values are such, \
+     as in map $host:$request_port $to { shop.test:443 10.0.0.2:443; }";
+
+fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    if args.is_empty() {
+        let message = "\"tunnel_pass\" without an address has requests name it, as an open proxy does";
+        return Err(Diagnostic::error(args.node.span, message).help(REMEDY));
+    }
+    let target = args.text(0)?;
+    if target.is_empty() {
+        return Err(args.error(0, "empty \"tunnel_pass\"").help(REMEDY));
+    }
+    settings.handler = Some(Handler::Origin { protocol: TUNNEL, target, prefix: Text::default() });
+    Ok(())
+}

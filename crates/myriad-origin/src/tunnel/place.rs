@@ -1,0 +1,58 @@
+//! How a client is connected.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use myriad_exchange::exchange::{Exchange, Purpose, Request};
+use myriad_exchange::runtime::{MakeError, OriginGroup, OriginProtocol, ProtocolRequest, RequestRules, Who};
+use myriad_http::{Known, Method};
+use myriad_log::Level;
+use myriad_script::Template;
+use myriad_upstream::{Protocol, RequestPayload};
+
+/// `tunnel_pass` of a place.
+pub(super) struct TunnelPlace {
+    /// Whom the values of its variable stand for; empty without a variable.
+    pub named: HashMap<Box<[u8]>, Arc<OriginGroup>>,
+}
+
+impl OriginProtocol for TunnelPlace {
+    fn make(
+        &self,
+        _: &mut Exchange,
+        _: RequestRules,
+        _: Purpose<'_>,
+        _: RequestPayload,
+    ) -> Result<ProtocolRequest, MakeError> {
+        let (protocol, method) = (Protocol::Tunnel, Method::Connect);
+        Ok(ProtocolRequest { protocol, method, body: RequestPayload::Empty, tls: None })
+    }
+
+    fn show(&self, _: &Request, peer: &str) -> String {
+        peer.to_owned()
+    }
+
+    fn who(&self, exchange: &mut Exchange, target: &Template) -> Result<Who, u16> {
+        let mut name = Vec::new();
+        let Exchange { request, frame } = exchange;
+        if target.eval(request, frame, &mut name).is_ok()
+            && let Some(group) = self.named.get(&*name)
+        {
+            return Ok(Who::Group(Arc::clone(group)));
+        }
+        request.log(Level::Error, format_args!("no tunnel leads to \"{}\"", name.escape_ascii()));
+        Err(403)
+    }
+
+    fn refuses(&self, request: &Request) -> Option<u16> {
+        (!request.is_connect()).then_some(405)
+    }
+
+    fn tunnels(&self) -> bool {
+        true
+    }
+
+    fn replaces(&self, _: Known) -> bool {
+        false
+    }
+}
