@@ -124,12 +124,26 @@ impl WordPress {
         self.serve_with_php(place, &self.php().display().to_string())
     }
 
+    /// The same, with the preset changed.
+    pub fn serve_plugin_changed(&self, change: impl FnOnce(String) -> String) -> Server {
+        let place = Place::new();
+        let php = self.php().display().to_string();
+        let mut command = self.command(&place, &php);
+        run(command.args(["--install-plugin", "--must-use"]), "--install-plugin");
+        self.serve_changed(place, &php, change)
+    }
+
     /// Runs PHP code in WordPress, as a program of the command line does it, as the administrator; returns what it prints.
     pub fn run_php(&self, host: &str, code: &str) -> String {
+        self.run_php_after(host, "", code)
+    }
+
+    /// The same, with code that runs before WordPress is loaded.
+    pub fn run_php_after(&self, host: &str, before: &str, code: &str) -> String {
         let root = self.root().display().to_string();
         let script = format!(
             "$_SERVER += ['HTTP_HOST' => '{host}', 'REQUEST_METHOD' => 'GET', 'REQUEST_URI' => '/', 'SERVER_NAME' => 'localhost', \
-             'SERVER_PROTOCOL' => 'HTTP/1.1', 'REMOTE_ADDR' => '127.0.0.1']; require '{root}/wp-load.php'; \
+             'SERVER_PROTOCOL' => 'HTTP/1.1', 'REMOTE_ADDR' => '127.0.0.1']; {before} require '{root}/wp-load.php'; \
              wp_set_current_user(1); {code}"
         );
         let output = Command::new("php").args(["-r", &script]).output().expect("php starts");

@@ -85,8 +85,15 @@ class Myriad_Cache_Changes {
 		add_action( 'added_option', array( __CLASS__, 'option_added' ), 10, 2 );
 		add_action( 'updated_option', array( __CLASS__, 'option' ), 10, 3 );
 		add_action( 'deleted_option', array( __CLASS__, 'option' ) );
-		foreach ( array( 'switch_theme', 'upgrader_process_complete', 'activated_plugin', 'deactivated_plugin', '_core_updated_successfully' ) as $action ) {
-			add_action( $action, array( __CLASS__, 'site' ) );
+		add_action( 'switch_theme', array( __CLASS__, 'site' ) );
+		foreach ( array( 'upgrader_process_complete', '_core_updated_successfully' ) as $action ) {
+			add_action( $action, array( 'Myriad_Cache_Queue', 'add_network' ), 10, 0 );
+		}
+		foreach ( array( 'activated_plugin', 'deactivated_plugin' ) as $action ) {
+			add_action( $action, array( __CLASS__, 'plugin' ), 10, 2 );
+		}
+		foreach ( array( 'add_site_option', 'update_site_option', 'delete_site_option' ) as $action ) {
+			add_action( $action, array( __CLASS__, 'network_option' ) );
 		}
 	}
 
@@ -276,6 +283,31 @@ class Myriad_Cache_Changes {
 	 */
 	public static function site() {
 		Myriad_Cache_Queue::add( 's' );
+	}
+
+	/**
+	 * A plugin was activated, or no longer is.
+	 *
+	 * @param string $plugin     Plugin.
+	 * @param bool   $is_network Whether it is for all sites of the network.
+	 */
+	public static function plugin( $plugin, $is_network = false ) {
+		if ( $is_network ) {
+			Myriad_Cache_Queue::add_network();
+		} else {
+			self::site();
+		}
+	}
+
+	/**
+	 * An option of the network. On a site that has none it is one of the site, which is told as such.
+	 *
+	 * @param string $option Name.
+	 */
+	public static function network_option( $option ) {
+		if ( is_multisite() && ! preg_match( self::INNER_OPTIONS, $option ) && self::is_administrator_at_work() ) {
+			Myriad_Cache_Queue::add_network();
+		}
 	}
 
 	/**

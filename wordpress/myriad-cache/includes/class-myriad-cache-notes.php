@@ -43,9 +43,13 @@ class Myriad_Cache_Notes {
 		add_action( 'pre_get_posts', array( __CLASS__, 'note_query' ), PHP_INT_MAX );
 		add_filter( 'the_posts', array( __CLASS__, 'note_posts' ), PHP_INT_MAX, 2 );
 		add_filter( 'get_pages', array( __CLASS__, 'note_pages' ), PHP_INT_MAX, 2 );
-		foreach ( array( 'post_link', 'page_link', 'post_type_link', 'attachment_link', 'the_title', 'wp_get_attachment_url', 'post_thumbnail_id' ) as $filter ) {
+		foreach ( array( 'post_link', 'post_type_link', 'attachment_link', 'wp_get_attachment_url', 'post_thumbnail_id', 'get_the_excerpt' ) as $filter ) {
 			add_filter( $filter, array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
 		}
+		foreach ( array( 'page_link', 'the_title' ) as $filter ) {
+			add_filter( $filter, array( __CLASS__, 'note_title' ), PHP_INT_MAX, 2 );
+		}
+		add_filter( 'the_content', array( __CLASS__, 'note_content' ), PHP_INT_MAX );
 		add_filter( 'wp_get_attachment_image_attributes', array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
 		add_filter( 'get_terms', array( __CLASS__, 'note_terms' ), PHP_INT_MAX, 3 );
 		add_filter( 'get_the_terms', array( __CLASS__, 'note_terms_of_post' ), PHP_INT_MAX, 3 );
@@ -129,7 +133,35 @@ class Myriad_Cache_Notes {
 	public static function note_pages( $pages, $args ) {
 		$parent = isset( $args['parent'] ) ? (int) $args['parent'] : -1;
 		Myriad_Cache_Tags::add( $parent > 0 ? 'lc' . $parent : 'lpage' );
-		return self::note_posts( $pages );
+		foreach ( is_array( $pages ) ? $pages : array() as $page ) {
+			self::note_title( null, $page );
+		}
+		return $pages;
+	}
+
+	/**
+	 * A post whose title or link was asked for. Menus name pages on every page of the site: those do not show what is in them.
+	 *
+	 * @param mixed       $value What was asked for.
+	 * @param WP_Post|int $post  Post.
+	 * @return mixed
+	 */
+	public static function note_title( $value, $post = 0 ) {
+		if ( $post && 'page' === get_post_type( $post ) ) {
+			Myriad_Cache_Tags::add( 'pt' . ( is_object( $post ) ? $post->ID : (int) $post ) );
+			return $value;
+		}
+		return self::note_post( $value, $post );
+	}
+
+	/**
+	 * The content of the post at hand.
+	 *
+	 * @param mixed $content Content.
+	 * @return mixed
+	 */
+	public static function note_content( $content ) {
+		return self::note_post( $content, (int) get_the_ID() );
 	}
 
 	/**

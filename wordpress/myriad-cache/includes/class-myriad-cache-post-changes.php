@@ -115,12 +115,20 @@ class Myriad_Cache_Post_Changes {
 			self::last_change( $before );
 			return;
 		}
-		Myriad_Cache_Queue::add( 'pt' . $post_id );
+		foreach ( array( 'post_title', 'post_name', 'post_parent', 'post_date', 'post_author', 'post_type', 'post_status', 'post_password', 'menu_order' ) as $field ) {
+			if ( $after->$field !== $before->$field ) {
+				Myriad_Cache_Queue::add( 'pt' . $post_id );
+				break;
+			}
+		}
 		self::last_change( $before );
 		self::last_change( $after );
-		if ( $after->post_date !== $before->post_date || $after->post_author !== $before->post_author || $after->post_type !== $before->post_type || $after->post_password !== $before->post_password ) {
+		if ( $after->post_date !== $before->post_date || $after->post_author !== $before->post_author || $after->post_type !== $before->post_type ) {
 			Myriad_Cache_Queue::add_member( $before );
 			Myriad_Cache_Queue::add_member( $after );
+		}
+		if ( $after->post_password !== $before->post_password ) {
+			Myriad_Cache_Queue::add( 'c', 'cp' . $post_id ); // Comments of it are listed no more, or again.
 		}
 		$is_moved = $after->post_name !== $before->post_name || $after->post_parent !== $before->post_parent;
 		if ( $is_moved ) {
@@ -133,7 +141,7 @@ class Myriad_Cache_Post_Changes {
 		if ( is_post_type_hierarchical( $after->post_type ) && ( $is_moved || $after->post_title !== $before->post_title || $after->menu_order !== $before->menu_order ) ) {
 			Myriad_Cache_Queue::add( 'l' . $after->post_type, 'lany', 'lc' . $before->post_parent, 'lc' . $after->post_parent );
 			foreach ( $is_moved ? get_pages( array( 'child_of' => $post_id, 'post_type' => $after->post_type ) ) : array() as $below ) { // phpcs:ignore WordPress.Arrays.ArrayDeclarationSpacing.AssociativeArrayFound
-				Myriad_Cache_Queue::add( 'p' . $below->ID );
+				Myriad_Cache_Queue::add( 'p' . $below->ID, 'pt' . $below->ID );
 			}
 		}
 	}

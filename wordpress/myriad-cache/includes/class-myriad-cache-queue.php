@@ -80,6 +80,14 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
+	 * Adds all pages of the network; of a site that has none its own.
+	 */
+	public static function add_network() {
+		self::$tags[ is_multisite() ? Myriad_Cache_Tags::NETWORK : Myriad_Cache_Tags::named( 's' ) ] = true;
+		self::arrange();
+	}
+
+	/**
 	 * Adds an address.
 	 *
 	 * @param string|WP_Error|false $url Address.
@@ -173,7 +181,7 @@ class Myriad_Cache_Queue {
 		self::$tags = array();
 		self::$urls = array();
 		if ( count( $tags ) + count( $urls ) > self::MOST ) {
-			$tags = array( Myriad_Cache_Tags::named( 's' ) );
+			$tags = array( is_multisite() ? Myriad_Cache_Tags::NETWORK : Myriad_Cache_Tags::named( 's' ) );
 			$urls = array();
 		}
 		$tags = array_values( array_unique( $tags ) );

@@ -15,7 +15,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  * The tags:
  *
  *     s        the site: every page            p12      post 12, of any type, with its title, link or content
- *     pt12     its title alone                 c12, c   comments of post 12, of all posts; cp12 some of all are of it
+ *     pt12     its title and link               c12, c   comments of post 12, of all posts; cp12 some of all are of it
  *     lpost    a list of posts (see Lists)     lc12     pages below page 12
  *     t5, ts5  the name of term 5, its slug    txTAX    a list of the terms of a taxonomy
  *     u1       the name of user 1              m7       menu 7
@@ -23,7 +23,8 @@ if ( ! defined( 'ABSPATH' ) ) {
  *     tplSLUG  a template, partSLUG a part     adj12    the neighbours of post 12, adj: of a term's posts
  *     sm...    sitemaps                        mod      when a post was last changed
  *
- * Each has the site's number before it, since the sites of a network may share a cache.
+ * Each has the site's number before it, since the sites of a network share a cache; `s` and users have 0, too: a network has its users in
+ * common.
  */
 class Myriad_Cache_Tags {
 
@@ -74,6 +75,11 @@ class Myriad_Cache_Tags {
 	const MOST = 600;
 
 	/**
+	 * The network: every page of each of its sites.
+	 */
+	const NETWORK = 'wp0-s';
+
+	/**
 	 * Tags so far, as keys.
 	 *
 	 * @var array<string, true>
@@ -81,12 +87,23 @@ class Myriad_Cache_Tags {
 	private static $tags = array();
 
 	/**
+	 * The same of other sites of the network that the page shows something of, with their numbers.
+	 *
+	 * @var array<string, true>
+	 */
+	private static $others = array();
+
+	/**
 	 * Adds a tag.
 	 *
 	 * @param string $tag Tag without the site's number.
 	 */
 	public static function add( $tag ) {
-		self::$tags[ $tag ] = true;
+		if ( is_multisite() && ms_is_switched() ) {
+			self::$others[ self::named( $tag ) ] = true;
+		} else {
+			self::$tags[ $tag ] = true;
+		}
 	}
 
 	/**
@@ -96,7 +113,8 @@ class Myriad_Cache_Tags {
 	 * @return string With the site's number; without characters that separate tags.
 	 */
 	public static function named( $tag ) {
-		return 'wp' . get_current_blog_id() . '-' . preg_replace( '/[^A-Za-z0-9_.-]/', '_', $tag );
+		$site = preg_match( '/^u[0-9]+$/D', $tag ) ? 0 : get_current_blog_id();
+		return 'wp' . $site . '-' . preg_replace( '/[^A-Za-z0-9_.-]/', '_', $tag );
 	}
 
 	/**
@@ -108,8 +126,12 @@ class Myriad_Cache_Tags {
 		if ( self::note_request() ) {
 			Myriad_Cache_Notes::finish();
 		}
-		$tags = array_slice( array_keys( self::$tags ), 0, self::MOST );
-		return array_map( array( __CLASS__, 'named' ), array_map( 'strval', $tags ) );
+		$tags = array_map( array( __CLASS__, 'named' ), array_map( 'strval', array_keys( self::$tags ) ) );
+		if ( is_multisite() ) {
+			array_unshift( $tags, self::NETWORK );
+			$tags = array_merge( $tags, array_keys( self::$others ) );
+		}
+		return array_slice( $tags, 0, self::MOST );
 	}
 
 	/**

@@ -19,13 +19,17 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 	 */
 	const TRIES = 200;
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function get( $keys ) {
 		$told = apcu_fetch( $keys );
 		return is_array( $told ) ? $told : array();
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function set( $values, $ttl ) {
 		foreach ( $values as $key => $value ) {
 			if ( ! apcu_store( (string) $key, $value, $ttl ) ) {
@@ -35,7 +39,9 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 		}
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function add( $values, $ttl ) {
 		$kept = array();
 		foreach ( $values as $key => $value ) {
@@ -44,7 +50,9 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 		return $kept;
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function delete( $keys ) {
 		$were = array();
 		foreach ( $keys as $key ) {
@@ -53,7 +61,9 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 		return $were;
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function add_number( $key, $offset ) {
 		$now = false;
 		$this->change(
@@ -67,7 +77,9 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 		return $now;
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function change( $key, $ttl, $change ) {
 		for ( $try = 0; $try < self::TRIES; $try++ ) {
 			// The lock of a process that died goes after a second.

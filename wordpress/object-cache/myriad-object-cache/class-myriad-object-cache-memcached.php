@@ -78,7 +78,9 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 		return $ttl > self::MONTH ? time() + $ttl : $ttl;
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function get( $keys ) {
 		if ( 1 === count( $keys ) ) {
 			$key   = reset( $keys );
@@ -91,7 +93,9 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 		return is_array( $told ) ? $told : array();
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function set( $values, $ttl ) {
 		foreach ( $values as $key => $value ) {
 			$this->memcached->set( (string) $key, $value, self::until( $ttl ) );
@@ -103,7 +107,9 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 		}
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function add( $values, $ttl ) {
 		$kept = array();
 		foreach ( $values as $key => $value ) {
@@ -113,7 +119,9 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 		return $kept;
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function delete( $keys ) {
 		$were = array();
 		foreach ( $keys as $key ) {
@@ -123,7 +131,9 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 		return $were;
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function add_number( $key, $offset ) {
 		$there = $this->get( array( $key ) );
 		if ( ! isset( $there[ $key ] ) ) {
@@ -138,7 +148,9 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 		return $now;
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function change( $key, $ttl, $change ) {
 		for ( $try = 0; $try < self::TRIES; $try++ ) {
 			$told = $this->memcached->get( $key, null, Memcached::GET_EXTENDED );

@@ -92,7 +92,9 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 		);
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function get( $keys ) {
 		$told = $this->asked(
 			function () use ( $keys ) {
@@ -112,7 +114,9 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 		return is_numeric( $text ) && (string) (int) $text === $text ? (int) $text : $text;
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function set( $values, $ttl ) {
 		$told = $this->at_once(
 			function ( $pipe ) use ( $values, $ttl ) {
@@ -127,7 +131,9 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 		}
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function add( $values, $ttl ) {
 		$options = array( 'nx', 'ex' => $ttl ); // phpcs:ignore WordPress.Arrays -- as phpredis asks for it.
 		$told    = $this->at_once(
@@ -140,7 +146,9 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 		return array_combine( array_keys( $values ), array_map( 'boolval', $told ) );
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function delete( $keys ) {
 		$told = $this->at_once(
 			function ( $pipe ) use ( $keys ) {
@@ -155,7 +163,9 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 		return array_combine( $keys, array_map( 'boolval', $told ) );
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function add_number( $key, $offset ) {
 		$there = $this->get( array( $key ) );
 		if ( ! isset( $there[ $key ] ) ) {
@@ -176,7 +186,9 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 		return max( 0, $now );
 	}
 
-	/** Interface. {@inheritDoc} */
+	/**
+	 * {@inheritDoc}
+	 */
 	public function change( $key, $ttl, $change ) {
 		for ( $try = 0; $try < self::TRIES; $try++ ) {
 			$told = $this->asked(

@@ -1,0 +1,293 @@
+//! The plugin of Myriad from its activation to its end, in a network, from the command line, beside a shop.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use myriad_tests::{Place, Request, Server, WordPress, binary};
+
+/// The site under a name, which WordPress allows in a network too.
+const HOST: &str = "site.test";
+
+fn cache(server: &Server, target: &str) -> String {
+    server.fetch(&Request::get(target).host(HOST)).cache().to_owned()
+}
+
+fn text(server: &Server, target: &str) -> String {
+    server.fetch(&Request::get(target).host(HOST)).text()
+}
+
+/// Has pages stored.
+fn warm(server: &Server, targets: &[&str]) {
+    for target in targets {
+        cache(server, target);
+        assert_eq!(cache(server, target), "HIT", "{target}");
+    }
+}
+
+/// All files below a folder, by their names.
+fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        }
+        found.insert(path);
+    }
+    found
+}
+
+/// The plugin among those that somebody activates, and Myriad in front.
+fn serve_with_ordinary_plugin(site: &WordPress) -> Server {
+    let place = Place::new();
+    let mut install = Command::new(binary());
+    install
+        .args(["wordpress", "--install-plugin", "--root"])
+        .arg(site.root())
+        .arg("--prefix")
+        .arg(place.folder());
+    assert!(install.output().expect("myriad starts").status.success());
+    let mut serve = Command::new(binary());
+    serve.args(["wordpress", "--root"]).arg(site.root()).arg("--prefix").arg(place.folder());
+    serve.arg("--php").arg(site.php()).args(["--listen", &format!("127.0.0.1:{}", place.port)]);
+    Server::run(place, serve)
+}
+
+/// Options, fields of users and events of the plugin.
+const STATE: &str = "global $wpdb; $found = array_merge($wpdb->get_col(\"SELECT option_name FROM wp_options WHERE option_name LIKE '%myriad%' \
+    OR option_value LIKE '%myriad-cache%' AND option_name <> 'recently_activated'\"), $wpdb->get_col(\"SELECT meta_key FROM wp_usermeta WHERE meta_key LIKE '%myriad%'\")); \
+    foreach (_get_cron_array() as $hooks) $found = array_merge($found, preg_grep('/myriad/', array_keys((array) $hooks))); echo implode(' ', $found);";
+
+#[test]
+fn ordinary_plugin_is_activated_and_leaves_nothing_when_it_is_deleted() {
+    let site = WordPress::alone();
+    let content = site.root().join("wp-content");
+    let admin = "require_once ABSPATH . 'wp-admin/includes/plugin.php'; require_once ABSPATH . 'wp-admin/includes/file.php';";
+    let before = files(&content);
+    assert_eq!(site.run_php(HOST, STATE), "");
+    let server = serve_with_ordinary_plugin(&site);
+    let said =
+        site.run_php(HOST, &format!("{admin} var_export(activate_plugin('myriad-cache/myriad-cache.php'));"));
+    assert_eq!(said, "NULL");
+    warm(&server, &["/", "/about/"]);
+    site.run_php(HOST, "update_option('myriad_cache_hours', 12); update_option('myriad_cache_mode', 'stale'); update_option('myriad_cache_mode', 'invalidate');");
+    site.run_php(
+        HOST,
+        "wp_update_post(['ID' => get_page_by_path('about')->ID, 'post_content' => 'Other words about it.']);",
+    );
+    assert!(text(&server, "/about/").contains("Other words about it."));
+    assert_eq!(cache(&server, "/"), "HIT");
+    let said = site.run_php(HOST, "echo get_option('myriad_cache_last')['pages'];");
+    assert_eq!(said, "1");
+    let code = "deactivate_plugins('myriad-cache/myriad-cache.php'); echo 'off';";
+    assert_eq!(site.run_php(HOST, &format!("{admin} {code}")), "off");
+    let code = "add_filter('filesystem_method', fn () => 'direct'); var_export(delete_plugins(['myriad-cache/myriad-cache.php']));";
+    assert_eq!(site.run_php(HOST, &format!("{admin} {code}")), "true");
+    assert_eq!(site.run_php(HOST, STATE), "");
+    let mut left: Vec<_> = files(&content).difference(&before).cloned().collect();
+    left.retain(|path| !path.starts_with(content.join("uploads"))); // of WordPress itself
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(server.fetch(&Request::get("/?p=1").host(HOST)).status / 100, 3, "the site lives");
+}
+
+#[test]
+fn sites_of_a_network_purge_their_own_pages() {
+    let site = WordPress::alone();
+    site.make_network(HOST);
+    let code = format!(
+        "echo wp_insert_site(['domain' => '{HOST}', 'path' => '/second/', 'title' => 'Second', 'user_id' => 1]);"
+    );
+    assert_eq!(site.run_php(HOST, &code), "2");
+    let server = site.serve_with_plugin();
+    let in_second =
+        |code: &str| site.run_php(HOST, &format!("switch_to_blog(2); {code} restore_current_blog();"));
+    in_second(
+        "wp_insert_post(['post_title' => 'A post of the second', 'post_name' => 'of-the-second', 'post_status' => 'publish']); \
+               update_option('permalink_structure', '/%postname%/'); \
+               global $wp_rewrite; $wp_rewrite->init(); delete_option('rewrite_rules');",
+    );
+    let (first, second) = (["/", "/about/"], ["/second/", "/second/of-the-second/"]);
+    let all = ["/", "/about/", "/second/", "/second/of-the-second/"];
+    let fresh = |targets: &[&str]| targets.iter().all(|target| cache(&server, target) == "HIT");
+    warm(&server, &all);
+    // Posts 1 and names of both sites are alike by their numbers.
+    in_second(
+        "wp_update_post(['ID' => 1, 'post_title' => 'Renamed there']); update_option('blogname', 'Second, renamed');",
+    );
+    assert!(fresh(&first), "the first site keeps its pages");
+    assert!(
+        text(&server, "/second/").contains("Renamed there")
+            && text(&server, "/second/").contains("Second, renamed")
+    );
+    warm(&server, &all);
+    site.run_php(HOST, "update_option('blogname', 'First, renamed');");
+    assert!(fresh(&second), "the second site keeps its pages");
+    assert!(text(&server, "/").contains("First, renamed"));
+    warm(&server, &all);
+    // What all sites share.
+    site.run_php(HOST, "do_action('activated_plugin', 'some/some.php', true);");
+    assert!(all.iter().all(|target| cache(&server, target) != "HIT"), "a plugin for all sites");
+    warm(&server, &all);
+    in_second("do_action('activated_plugin', 'some/some.php', false);");
+    assert!(fresh(&first) && !fresh(&second), "a plugin for one site");
+    // A page of one site may show another one's.
+    let shows = "<?php add_action('wp_footer', function () { if (is_home() && 1 === get_current_blog_id()) { switch_to_blog(2); \
+                 foreach (get_posts() as $post) echo '<p>', get_the_title($post), '</p>'; restore_current_blog(); } });";
+    fs::write(site.root().join("wp-content/mu-plugins/shows.php"), shows).expect("a plugin");
+    site.run_php(HOST, "do_action('activated_plugin', 'some/some.php', true);");
+    warm(&server, &all);
+    in_second("wp_update_post(['ID' => 1, 'post_title' => 'Renamed again']);");
+    assert!(text(&server, "/").contains("Renamed again"));
+    assert_eq!(cache(&server, "/about/"), "HIT");
+    // Users are those of the network.
+    let author = "/blog/author/admin/";
+    warm(&server, &[author, "/second/author/admin/"]);
+    in_second("wp_update_user(['ID' => 1, 'display_name' => 'The Editor']);");
+    assert!(
+        text(&server, author).contains("The Editor")
+            && text(&server, "/second/author/admin/").contains("The Editor")
+    );
+}
+
+/// A stand-in for the tool, which is no package: it says what it is told, and ends by an error.
+const WP_CLI: &str = "define('WP_CLI', true); class WP_CLI { static $commands = []; \
+    static function add_command($name, $class) { self::$commands[$name] = $class; } \
+    static function success($text) { echo 'Success: ', $text; } static function line($text) { echo $text, PHP_EOL; } \
+    static function error($text) { echo 'Error: ', $text; exit(0); } }";
+
+#[test]
+fn commands_of_wp_cli_purge_and_tell() {
+    let site = WordPress::alone();
+    let server = site.serve_with_plugin();
+    let run = |code: &str| {
+        let code = format!("$command = new WP_CLI::$commands['myriad']; {code}");
+        site.run_php_after(HOST, WP_CLI, &code)
+    };
+    let pages = ["/", "/about/", "/category/rivers/"];
+    warm(&server, &pages);
+    let said = run(&format!("$command->purge(['http://{HOST}/about/'], []);"));
+    assert_eq!(said, "Success: 1 page was purged.");
+    assert_eq!((cache(&server, "/about/").as_str(), cache(&server, "/").as_str()), ("EXPIRED", "HIT"));
+    warm(&server, &pages);
+    run("$command->purge([], ['post' => get_page_by_path('about')->ID]);");
+    assert_eq!(
+        (cache(&server, "/about/").as_str(), cache(&server, "/category/rivers/").as_str()),
+        ("EXPIRED", "HIT")
+    );
+    warm(&server, &pages);
+    assert_eq!(run("$command->purge([], ['all' => true]);"), "Success: 3 pages were purged.");
+    assert!(pages.iter().all(|page| cache(&server, page) == "EXPIRED"));
+    assert!(run("$command->purge([], []);").starts_with("Error: Name addresses"));
+    let said = run("$command->status();");
+    assert!(said.contains("Connection: Myriad answers.") && said.contains("Last purge: 3 pages"), "{said}");
+    fs::remove_file(site.root().join("wp-content/mu-plugins/myriad-cache/connection.php"))
+        .expect("the connection");
+    assert!(
+        run("$command->purge([], ['all' => true]);")
+            .starts_with("Error: The plugin does not know where Myriad is")
+    );
+}
+
+#[test]
+fn customiser_publishes_and_pages_show_it() {
+    let site = WordPress::alone();
+    let server = site.serve_with_plugin();
+    let customise = |values: &str| {
+        let code = "require_once ABSPATH . WPINC . '/class-wp-customize-manager.php'; $GLOBALS['wp_customize'] = $manager = new WP_Customize_Manager(['changeset_uuid' => wp_generate_uuid4()]); \
+            do_action('customize_register', $manager); $manager->register_controls(); \
+            foreach (@VALUES@ as $name => $value) $manager->set_post_value($name, $value); \
+            $told = $manager->save_changeset_post(['status' => 'publish']); echo is_wp_error($told) ? $told->get_error_message() : 'published';";
+        site.run_php(HOST, &code.replace("@VALUES@", values))
+    };
+    warm(&server, &["/", "/about/"]);
+    assert_eq!(customise("['blogname' => 'Customised']"), "published");
+    assert!(text(&server, "/").contains("Customised") && text(&server, "/about/").contains("Customised"));
+    warm(&server, &["/", "/about/"]);
+    let said =
+        site.run_php(HOST, "echo wp_update_custom_css_post('body { color: rebeccapurple; }')->post_type;");
+    assert_eq!(said, "custom_css");
+    assert!(text(&server, "/about/").contains("rebeccapurple"));
+    warm(&server, &["/", "/about/"]);
+    site.run_php(HOST, "set_theme_mod('some_color', 'red');");
+    assert_eq!((cache(&server, "/").as_str(), cache(&server, "/about/").as_str()), ("EXPIRED", "EXPIRED"));
+}
+
+/// What the API of the plugin tells of a page: when it was stored, and until when it holds, in seconds.
+fn validity(server: &Server, site: &WordPress, target: &str) -> (u64, u64) {
+    let file = fs::read_to_string(site.root().join("wp-content/mu-plugins/myriad-cache/connection.php"))
+        .expect("the connection");
+    let secret =
+        file.split("'secret' => '").nth(1).and_then(|rest| rest.split('\'').next()).expect("a secret");
+    let mut stream = UnixStream::connect(server.path("plugin.sock")).expect("the socket of the plugin");
+    write!(
+        stream,
+        "GET /wordpress/cache/page?page=http://{HOST}{target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {secret}\r\n\r\n"
+    )
+    .expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let number = |name: &str| {
+        let rest = answer.split(&format!("\"{name}\":")).nth(1).unwrap_or_else(|| panic!("{answer}"));
+        let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u64>().expect("a number") / 1000
+    };
+    (number("stored_ms"), number("fresh_until_ms"))
+}
+
+#[test]
+fn page_holds_no_longer_than_a_nonce_that_stands_in_it() {
+    let site = WordPress::alone();
+    let shows = "<?php add_action('wp_footer', function () { if (is_page('about')) echo '<input name=\"key\" value=\"', wp_create_nonce('vote'), '\">'; });";
+    fs::write(site.root().join("wp-content/mu-plugins/nonce.php"), shows).expect("a plugin");
+    let server = site.serve_with_plugin();
+    warm(&server, &["/", "/about/"]);
+    let (stored, until) = validity(&server, &site, "/");
+    assert_eq!(until - stored, 86_400, "a page without a nonce");
+    let (stored, until) = validity(&server, &site, "/about/");
+    // WordPress takes a nonce in its half day, and in the next.
+    let half_day = |seconds: u64| seconds.div_ceil(43_200);
+    assert!(until - stored < 86_400 && half_day(until + 3_599) <= half_day(stored) + 1, "{stored} {until}");
+    assert!(until - stored >= 43_200 - 3_600, "and not much less");
+}
+
+/// A shop's products, and pages that show what is in stock; WooCommerce itself is not there.
+const SHOP: &str = "<?php
+    add_action('init', function () { register_post_type('product', ['public' => true, 'has_archive' => true, 'label' => 'Products']); });
+    add_action('wp_footer', function () {
+        if (is_singular('product') || is_post_type_archive('product')) echo '<p>', @file_get_contents(WP_CONTENT_DIR . '/stock.txt'), '</p>';
+    });
+    class WC_Product { private $id; function __construct($id) { $this->id = $id; } function get_id() { return $this->id; } }";
+
+#[test]
+fn hooks_of_a_shop_purge_the_pages_that_show_the_product() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/shop.php"), SHOP).expect("a plugin");
+    let server = site.serve_with_plugin();
+    let code = "foreach (['lamp', 'chair'] as $name) wp_insert_post(['post_type' => 'product', 'post_title' => $name, 'post_name' => $name, 'post_status' => 'publish']); \
+                flush_rewrite_rules();";
+    site.run_php(HOST, code);
+    let pages = ["/product/lamp/", "/product/chair/", "/product/", "/"];
+    let lamp = "$id = get_page_by_path('lamp', OBJECT, 'product')->ID; $product = new WC_Product($id);";
+    for (number, hook) in [
+        "do_action('woocommerce_product_set_stock', $product);",
+        "do_action('woocommerce_update_product', $id, $product);",
+        "do_action('woocommerce_variation_set_stock', new WC_Product(wp_insert_post(['post_type' => 'product_variation', 'post_parent' => $id, 'post_status' => 'publish'])));",
+        "do_action('woocommerce_delete_product_transients', $id);",
+        "do_action('woocommerce_product_set_stock_status', $id, 'outofstock', $product);",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        warm(&server, &pages);
+        let stock = format!("{number} in stock");
+        fs::write(site.root().join("wp-content/stock.txt"), &stock).expect("the stock");
+        site.run_php(HOST, &format!("{lamp} {hook}"));
+        assert!(text(&server, "/product/lamp/").contains(&stock), "{hook}");
+        assert!(text(&server, "/product/").contains(&stock), "{hook}: the list");
+        assert_eq!((cache(&server, "/product/chair/").as_str(), cache(&server, "/").as_str()), ("HIT", "HIT"), "{hook}");
+    }
+}
