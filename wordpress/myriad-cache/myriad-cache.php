@@ -40,6 +40,7 @@ spl_autoload_register(
 
 Myriad_Cache_Changes::start();
 Myriad_Cache_Page::start();
+Myriad_Cache_Parts::start();
 
 add_action(
 	'init',

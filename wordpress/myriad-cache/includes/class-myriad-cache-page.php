@@ -46,6 +46,9 @@ class Myriad_Cache_Page {
 			return;
 		}
 		Myriad_Cache_Notes::start();
+		if ( Myriad_Cache_Known::is_offered() && ! self::has_own_cookie() ) {
+			Myriad_Cache_Known::start();
+		}
 		add_filter( 'nonce_user_logged_out', array( __CLASS__, 'note_nonce' ), PHP_INT_MAX, 2 );
 		add_action( 'template_redirect', array( __CLASS__, 'hold' ), PHP_INT_MIN );
 	}
@@ -61,8 +64,18 @@ class Myriad_Cache_Page {
 		$asks    = isset( $_SERVER['HTTP_SURROGATE_CAPABILITY'] ) ? $_SERVER['HTTP_SURROGATE_CAPABILITY'] : '';
 		$is_page = ( 'GET' === $method || 'HEAD' === $method ) && false !== strpos( $asks, 'myriad=' );
 		// phpcs:enable
-		$is_other = is_admin() || wp_doing_cron() || wp_doing_ajax() || ( defined( 'XMLRPC_REQUEST' ) && XMLRPC_REQUEST );
+		// phpcs:ignore WordPress.Security.NonceVerification -- parts of pages are answered elsewhere.
+		$is_other = isset( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) || is_admin() || wp_doing_cron() || wp_doing_ajax() || ( defined( 'XMLRPC_REQUEST' ) && XMLRPC_REQUEST );
 		return $is_page && ! $is_other && ! ( defined( 'WP_CLI' ) && WP_CLI );
+	}
+
+	/**
+	 * Whether the visitor is one who is known: such pages are not shared, and show what they show.
+	 *
+	 * @return bool
+	 */
+	private static function has_own_cookie() {
+		return (bool) preg_grep( '/^(?:wordpress_|wp-postpass|comment_author|woocommerce_|wp_woocommerce_|NO_CACHE$|PHPSESSID$)/', array_map( 'strval', array_keys( $_COOKIE ) ) );
 	}
 
 	/**
@@ -96,7 +109,9 @@ class Myriad_Cache_Page {
 	 * Holds the page until it is whole, since its head comes before it and names all that it shows.
 	 */
 	public static function hold() {
-		if ( ! is_user_logged_in() ) {
+		if ( is_user_logged_in() ) {
+			Myriad_Cache_Known::stop();
+		} else {
 			ob_start( array( __CLASS__, 'take' ) );
 		}
 	}
@@ -116,16 +131,18 @@ class Myriad_Cache_Page {
 		if ( ! ( $phase & PHP_OUTPUT_HANDLER_FINAL ) ) {
 			return '';
 		}
-		self::send_head();
-		$made       = self::$made;
+		list( $made, $fields ) = Myriad_Cache_Known::finish( self::$made, array_map( 'strval', array_keys( self::$nonces ) ) );
+		self::send_head( $fields );
 		self::$made = '';
 		return $made;
 	}
 
 	/**
 	 * Adds the fields of the head.
+	 *
+	 * @param string[] $fields More of them.
 	 */
-	private static function send_head() {
+	private static function send_head( $fields ) {
 		if ( headers_sent() ) {
 			return;
 		}
@@ -134,6 +151,9 @@ class Myriad_Cache_Page {
 			header( 'X-Accel-Expires: 0' );
 		} elseif ( 200 === http_response_code() && ! self::says_validity() ) {
 			header( 'X-Accel-Expires: ' . self::validity( time(), self::has_nonce( self::$made ) ) );
+		}
+		foreach ( $fields as $field ) {
+			header( $field, false );
 		}
 	}
 

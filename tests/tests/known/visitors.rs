@@ -1,0 +1,157 @@
+//! The same by way of Myriad: stored pages with parts of their own.
+
+use std::fs;
+
+use myriad_tests::{Answer, Request, Server, Visitor, WordPress};
+
+use super::{PREPARE, SHOWS, host, screenshot, seen};
+
+/// So many are logged in at once.
+const SESSIONS: usize = 50;
+
+fn site() -> (WordPress, Server) {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/shows.php"), SHOWS).expect("a plugin");
+    let server = site.serve_with_plugin();
+    assert_eq!(site.run_php(&host(&server), PREPARE), "done");
+    (site, server)
+}
+
+/// Addresses of posts.
+fn posts(site: &WordPress, server: &Server, count: usize) -> Vec<String> {
+    let code = format!(
+        "foreach (get_posts(['numberposts' => {count}]) as $post) echo parse_url(get_permalink($post), PHP_URL_PATH), ' ';"
+    );
+    site.run_php(&host(server), &code).split_whitespace().map(str::to_owned).collect()
+}
+
+/// The page as PHP makes it for a visitor now: that cookie says so, and changes nothing in it.
+fn made(server: &Server, cookie: &str, target: &str) -> Answer {
+    let answer = server
+        .fetch(&Request::get(target).host(&host(server)).field("Cookie", &format!("{cookie}; NO_CACHE=1")));
+    assert_eq!(answer.cache(), "BYPASS", "{target}");
+    answer
+}
+
+fn served(server: &Server, cookie: &str, target: &str) -> Answer {
+    server.fetch(&Request::get(target).host(&host(server)).field("Cookie", cookie))
+}
+
+/// Makes readers, and gives the cookie of each, as a browser has it that is logged in.
+fn readers(site: &WordPress, server: &Server, count: usize) -> Vec<String> {
+    let code = format!(
+        "for ($number = 100; $number < 100 + {count}; $number++) {{ \
+         $id = wp_insert_user(['user_login' => \"reader$number\", 'user_pass' => 'x', 'user_email' => \"r$number@example.org\", \
+             'display_name' => \"The reader number $number\", 'role' => 'subscriber']); \
+         $token = WP_Session_Tokens::get_instance($id)->create(time() + 86400); \
+         echo LOGGED_IN_COOKIE, '=', rawurlencode(wp_generate_auth_cookie($id, time() + 86400, 'logged_in', $token)), ' '; }}"
+    );
+    site.run_php(&host(server), &code).split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn readers_get_stored_pages_that_look_as_phps_and_php_makes_parts_once() {
+    let (site, server) = site();
+    let cookie = readers(&site, &server, 1).remove(0);
+    let mut targets = posts(&site, &server, 12);
+    targets.extend(["/".to_owned(), "/about/".to_owned()]);
+    for target in &targets {
+        server.fetch(&Request::get(target).host(&host(&server)));
+    }
+    let before = site.php_requests();
+    let pages: Vec<_> = targets.iter().map(|target| served(&server, &cookie, target)).collect();
+    let asked = site.php_requests() - before;
+    for (target, page) in targets.iter().zip(&pages) {
+        assert_eq!((page.status, page.cache()), (200, "HIT"), "{target}");
+        assert!(page.field("Cache-Control").is_some_and(|said| said.contains("private")), "{target}");
+        let (page, made) = (page.text(), made(&server, &cookie, target).text());
+        assert!(page.contains("The reader number 100") && !page.contains("esi:"), "{target}");
+        assert_eq!(seen(&page), seen(&made), "{target}");
+    }
+    // The first page, the first with a form, the one with a nonce and a link: of fourteen.
+    assert!(asked <= 3, "{asked} of {}", targets.len());
+    let (page, made) = (pages[0].text(), made(&server, &cookie, &targets[0]).text());
+    assert_eq!(screenshot(&site, &server, &page, "cut"), screenshot(&site, &server, &made, "made"));
+    // What a reader changes shows at once.
+    let rename =
+        "wp_update_user(['ID' => get_user_by('login', 'reader100')->ID, 'display_name' => 'Renamed']);";
+    site.run_php(&host(&server), rename);
+    let post = Request::post("/wp-comments-post.php", "").host(&host(&server)).field("Cookie", &cookie);
+    server.fetch(&post);
+    assert!(served(&server, &cookie, &targets[0]).text().contains("Renamed"));
+}
+
+#[test]
+fn fifty_sessions_at_once_see_nothing_of_each_other() {
+    let (site, server) = site();
+    let cookies = readers(&site, &server, SESSIONS);
+    assert_eq!(cookies.len(), SESSIONS);
+    let targets = [posts(&site, &server, 5), vec!["/".to_owned(), "/about/".to_owned()]].concat();
+    let key = |page: &str| {
+        page.split("data-key=\"").nth(1).and_then(|rest| rest.split('"').next()).map(str::to_owned)
+    };
+    let keys = std::thread::scope(|scope| {
+        let threads: Vec<_> = cookies
+            .iter()
+            .enumerate()
+            .map(|(number, cookie)| {
+                let (server, targets) = (&server, &targets);
+                scope.spawn(move || {
+                    let own = format!("The reader number {}", 100 + number);
+                    let mut found = Vec::new();
+                    for round in 0..3 {
+                        for target in targets {
+                            let answer = served(server, cookie, target);
+                            assert_eq!(answer.status, 200, "{target}");
+                            let page = answer.text();
+                            let names: Vec<_> =
+                                page.split("The reader number ").skip(1).map(|rest| &rest[..3]).collect();
+                            assert!(!names.is_empty(), "{own} is not named on {target} in round {round}");
+                            assert!(
+                                names.iter().all(|name| own.ends_with(name)),
+                                "{own} sees {names:?} on {target}"
+                            );
+                            found.extend(key(&page));
+                        }
+                        let nobody = server.fetch(&Request::get(&targets[round]).host(&host(server)));
+                        assert!(!nobody.text().contains("The reader number"), "a stranger sees a reader");
+                    }
+                    found.dedup();
+                    found
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("a session")).collect::<Vec<_>>()
+    });
+    let mut all: Vec<_> = keys.iter().map(|own| own.first().expect("a nonce").clone()).collect();
+    assert!(keys.iter().all(|own| own.len() == 1), "a session has one nonce");
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), SESSIONS, "each has another");
+}
+
+#[test]
+fn editors_commenters_and_pages_that_ask_are_as_before() {
+    let (site, server) = site();
+    let reader = readers(&site, &server, 1).remove(0);
+    for target in ["/contact/", "/colophon/", "/secret/"] {
+        server.fetch(&Request::get(target).host(&host(&server)));
+        assert_eq!(served(&server, &reader, target).cache(), "BYPASS", "{target}");
+    }
+    assert!(served(&server, &reader, "/contact/").text().contains("<p>Members</p>"));
+    assert!(served(&server, &reader, "/colophon/").text().contains("<p>Readers</p>"));
+    let (name, password) = site.administrator();
+    let mut editor = Visitor::new(server.port);
+    editor.get("/wp-login.php");
+    editor.post(
+        "/wp-login.php",
+        &[("log", &name), ("pwd", &password), ("wp-submit", "Log In"), ("testcookie", "1")],
+    );
+    for _ in 0..2 {
+        let page = editor.get("/about/");
+        assert_eq!(page.cache(), "BYPASS");
+        assert!(page.text().contains("Edit Page") && page.text().contains("Visitors: "));
+    }
+    server.fetch(&Request::get("/about/").host(&host(&server)));
+    assert_eq!(served(&server, &reader, "/about/").cache(), "HIT");
+}

@@ -1,0 +1,519 @@
+<?php
+/**
+ * The stored page for visitors who are known: readers who are logged in, commenters, customers with a cart.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Marks the places of a page where WordPress shows something of the visitor.
+ *
+ * While the page is made, each place is a word that survives escaping; at the end it becomes a tag of ESI, which Myriad fills in for known
+ * visitors with a part (see Myriad_Cache_Parts), and for others with a text. Parts are the same on all pages, so that a visitor's are
+ * asked for once and kept. Where something else in the page asks who the visitor is, known visitors get it from PHP as before.
+ */
+class Myriad_Cache_Known {
+
+	/**
+	 * Argument by which Myriad asks for parts.
+	 */
+	const ARGUMENT = 'myriad-esi';
+
+	/**
+	 * Longest name of a part.
+	 */
+	const MOST_NAME = 64;
+
+	/**
+	 * Capabilities of readers. Whoever has others gets all pages from PHP.
+	 */
+	const OF_READERS = array( 'read', 'level_0', 'exist' );
+
+	/**
+	 * Word that begins the mark of a place.
+	 *
+	 * @var string
+	 */
+	private static $mark = '';
+
+	/**
+	 * Places: the names of parts, and texts for other visitors.
+	 *
+	 * @var array<int, array{0: string, 1: string}>
+	 */
+	private static $places = array();
+
+	/**
+	 * Why known visitors may not read the page; nothing while they may.
+	 *
+	 * @var string
+	 */
+	private static $reason = '';
+
+	/**
+	 * Forms for comments that were begun, less those that have a place for who is logged in.
+	 *
+	 * @var int
+	 */
+	private static $forms = 0;
+
+	/**
+	 * Whether the admin bar has its place.
+	 *
+	 * @var bool
+	 */
+	private static $has_bar = false;
+
+	/**
+	 * Whether Myriad fills in places.
+	 *
+	 * @return bool
+	 */
+	public static function is_offered() {
+		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.
+		$asks = isset( $_SERVER['HTTP_SURROGATE_CAPABILITY'] ) ? (string) $_SERVER['HTTP_SURROGATE_CAPABILITY'] : '';
+		return (bool) preg_match( '#\bmyriad="[^"]*\bESI/1\.0#', $asks );
+	}
+
+	/**
+	 * Begins to mark places.
+	 */
+	public static function start() {
+		self::$mark = 'mYr' . bin2hex( random_bytes( 6 ) ) . 'n';
+		if ( function_exists( 'wp_get_current_user' ) ) {
+			self::refuse( 'wp_get_current_user() is of another plugin' );
+		} else {
+			require __DIR__ . '/ask-for-user.php';
+		}
+		add_filter( 'map_meta_cap', array( __CLASS__, 'note_capability' ), PHP_INT_MAX, 3 );
+		add_filter( 'body_class', array( __CLASS__, 'body_class' ), PHP_INT_MAX );
+		add_action( 'wp_head', array( __CLASS__, 'head' ), 7 );
+		add_action( 'wp_body_open', array( __CLASS__, 'bar' ), 0 );
+		add_action( 'wp_footer', array( __CLASS__, 'bar' ), 1000 );
+		add_action( 'wp_footer', array( __CLASS__, 'footer' ), 20 );
+		add_filter( 'loginout', array( __CLASS__, 'log_in_link' ), PHP_INT_MAX );
+		add_filter( 'register', array( __CLASS__, 'register_link' ), PHP_INT_MAX );
+		add_filter( 'render_block_core/loginout', array( __CLASS__, 'log_in_block' ), PHP_INT_MAX );
+		self::start_comments();
+		Myriad_Cache_Shop::start();
+	}
+
+	/**
+	 * Marks nothing more: the visitor is logged in, by other means than a cookie.
+	 */
+	public static function stop() {
+		self::$mark   = '';
+		self::$places = array();
+	}
+
+	/**
+	 * The form for comments.
+	 */
+	private static function start_comments() {
+		add_filter( 'wp_get_current_commenter', array( __CLASS__, 'commenter' ), PHP_INT_MAX );
+		add_filter( 'comment_form_defaults', array( __CLASS__, 'comment_form' ), PHP_INT_MAX );
+		add_filter( 'comment_form_fields', array( __CLASS__, 'comment_fields' ), PHP_INT_MAX );
+		add_filter( 'comment_form_field_cookies', array( __CLASS__, 'consent' ), PHP_INT_MAX );
+		add_action( 'comment_form_before_fields', array( __CLASS__, 'begin_guest' ), PHP_INT_MIN );
+		add_action( 'comment_form_after_fields', array( __CLASS__, 'end_guest' ), PHP_INT_MAX );
+		add_action( 'comment_form_must_log_in_after', array( __CLASS__, 'members_only' ) );
+	}
+
+	/**
+	 * Says that known visitors must not read this page.
+	 *
+	 * @param string $reason Why.
+	 */
+	public static function refuse( $reason ) {
+		self::$reason = '' === self::$reason ? $reason : self::$reason;
+	}
+
+	/**
+	 * Marks a place.
+	 *
+	 * @param string $name Name of the part.
+	 * @param string $text What other visitors see there.
+	 * @return string Mark.
+	 */
+	public static function place( $name, $text = '' ) {
+		if ( '' === self::$mark ) {
+			return $text;
+		}
+		self::$places[] = array( $name, $text );
+		return self::$mark . ( count( self::$places ) - 1 ) . 'z';
+	}
+
+	/**
+	 * Notes who asks for the user, where that is not WordPress itself.
+	 */
+	public static function note_asker() {
+		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- nothing else knows who asks.
+		$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 4 );
+		$asked  = 'wp_get_current_user';
+		$file   = isset( $frames[1]['file'] ) ? $frames[1]['file'] : '';
+		if ( isset( $frames[2]['function'], $frames[2]['file'] ) && in_array( $frames[2]['function'], array( 'is_user_logged_in', 'get_current_user_id' ), true ) ) {
+			$asked = $frames[2]['function'];
+			$file  = $frames[2]['file'];
+		}
+		self::note( $file, $asked );
+	}
+
+	/**
+	 * Notes who asks for a capability that readers have and others have not.
+	 *
+	 * @param string[] $caps    Capabilities that are needed.
+	 * @param string   $cap     Capability that is asked for.
+	 * @param int      $user_id User, 0 for none.
+	 * @return string[]
+	 */
+	public static function note_capability( $caps, $cap, $user_id ) {
+		if ( 0 === (int) $user_id && array_diff( (array) $caps, array( 'exist' ) ) && ! array_diff( (array) $caps, self::OF_READERS ) ) {
+			// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- nothing else knows who asks.
+			foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 12 ) as $frame ) {
+				if ( 'current_user_can' === $frame['function'] && isset( $frame['file'] ) ) {
+					self::note( $frame['file'], 'current_user_can( ' . $cap . ' )' );
+				}
+			}
+		}
+		return $caps;
+	}
+
+	/**
+	 * Notes a file that asks for the user.
+	 *
+	 * @param string $file  File.
+	 * @param string $asked Function.
+	 */
+	private static function note( $file, $asked ) {
+		$file = wp_normalize_path( $file );
+		foreach ( array( ABSPATH . WPINC . '/', ABSPATH . 'wp-admin/', dirname( MYRIAD_CACHE_FILE ) . '/' ) as $own ) {
+			if ( 0 === strpos( $file, wp_normalize_path( $own ) ) ) {
+				return;
+			}
+		}
+		$name = preg_replace( '#^' . preg_quote( wp_normalize_path( WP_CONTENT_DIR ), '#' ) . '/#', '', $file );
+		/**
+		 * Filters beginnings of files below wp-content that may ask who the visitor is, since what they show does not follow from it.
+		 *
+		 * @param string[] $harmless Such as `plugins/akismet/`.
+		 */
+		foreach ( (array) apply_filters( 'myriad_cache_harmless', array( 'plugins/akismet/', 'plugins/woocommerce/' ) ) as $harmless ) {
+			if ( 0 === strpos( $name, (string) $harmless ) ) {
+				return;
+			}
+		}
+		self::refuse( $asked . ' in ' . $name );
+	}
+
+	/**
+	 * Classes of the body.
+	 *
+	 * @param string[] $classes Classes.
+	 * @return string[]
+	 */
+	public static function body_class( $classes ) {
+		// At the end of the last one, so that others see no trace of it.
+		$last      = (string) array_pop( $classes );
+		$classes[] = $last . self::place( 'body-class' );
+		return $classes;
+	}
+
+	/**
+	 * Styles of the admin bar.
+	 */
+	public static function head() {
+		echo self::place( 'head' ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
+	}
+
+	/**
+	 * Admin bar: at the beginning of the body, or at its end in old themes.
+	 */
+	public static function bar() {
+		if ( ! self::$has_bar ) {
+			self::$has_bar = true;
+			echo self::place( doing_action( 'wp_body_open' ) ? 'admin-bar' : 'admin-bar-below' ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
+		}
+	}
+
+	/**
+	 * Scripts of the admin bar.
+	 */
+	public static function footer() {
+		echo self::place( 'footer' ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
+	}
+
+	/**
+	 * Begins what only those see who are not logged in.
+	 */
+	public static function begin_guest() {
+		echo self::place( 'guest' ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
+	}
+
+	/**
+	 * Ends it.
+	 */
+	public static function end_guest() {
+		echo self::place( 'guest-end' ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
+	}
+
+	/**
+	 * A text that only those see who are not logged in.
+	 *
+	 * @param string $text Text.
+	 * @return string
+	 */
+	private static function for_guests( $text ) {
+		return '' === trim( $text ) ? $text : self::place( 'guest' ) . $text . self::place( 'guest-end' );
+	}
+
+	/**
+	 * The link that leads to the log-in, or out.
+	 *
+	 * @param string $link Link.
+	 * @return string
+	 */
+	public static function log_in_link( $link ) {
+		return self::for_guests( $link ) . self::place( false === strpos( $link, 'redirect_to' ) ? 'log-out' : 'log-out-back' );
+	}
+
+	/**
+	 * The link that leads to the registration, or to the back office.
+	 *
+	 * @param string $link Link.
+	 * @return string
+	 */
+	public static function register_link( $link ) {
+		return self::for_guests( $link ) . self::place( 'site-admin' );
+	}
+
+	/**
+	 * The block with the link to the log-in.
+	 *
+	 * @param string $block Block.
+	 * @return string
+	 */
+	public static function log_in_block( $block ) {
+		if ( false !== strpos( $block, 'has-login-form' ) ) {
+			self::refuse( 'the form of the log-in block' );
+		}
+		return preg_replace( '/(class="[^"]*)\blogged-out\b/', '$1' . self::place( 'log-in-class', 'logged-out' ), $block, 1 );
+	}
+
+	/**
+	 * What the form for comments knows of the visitor.
+	 *
+	 * @param array $commenter Name, address and site.
+	 * @return array
+	 */
+	public static function commenter( $commenter ) {
+		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- lists of comments ask for the same, and are nobody's own.
+		if ( '' !== self::$mark && in_array( 'comment_form', array_column( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 8 ), 'function' ), true ) ) {
+			++self::$forms;
+			$commenter['comment_author']       = self::place( 'commenter-name' );
+			$commenter['comment_author_email'] = self::place( 'commenter-email' );
+			$commenter['comment_author_url']   = self::place( 'commenter-url' );
+		}
+		return $commenter;
+	}
+
+	/**
+	 * The form for comments: what stands above it.
+	 *
+	 * @param array $defaults Its texts.
+	 * @return array
+	 */
+	public static function comment_form( $defaults ) {
+		if ( has_action( 'comment_form_logged_in_after' ) ) {
+			self::refuse( 'a plugin adds to the form for comments' );
+		}
+		$notes = isset( $defaults['comment_notes_before'] ) ? $defaults['comment_notes_before'] : '';
+
+		$defaults['comment_notes_before'] = self::for_guests( $notes ) . self::place( 'logged-in-as' );
+		return $defaults;
+	}
+
+	/**
+	 * Fields of the form for comments: those of guests must stand together.
+	 *
+	 * @param array $fields Fields.
+	 * @return array
+	 */
+	public static function comment_fields( $fields ) {
+		$names = array_keys( $fields );
+		$at    = array_search( 'comment', $names, true );
+		if ( false !== $at && 0 !== $at && count( $names ) - 1 !== $at ) {
+			self::refuse( 'the order of the fields of the form for comments' );
+		}
+		return $fields;
+	}
+
+	/**
+	 * The field that asks whether the browser may keep the commenter's name: checked where it does.
+	 *
+	 * @param string $field Field.
+	 * @return string
+	 */
+	public static function consent( $field ) {
+		$field = preg_replace( '/ checked="checked"/', self::place( 'commenter-consent-xhtml' ), $field );
+		return preg_replace( '/ checked(?=[ \/>])/', self::place( 'commenter-consent' ), $field );
+	}
+
+	/**
+	 * Only members may comment: others have no form that could become theirs.
+	 */
+	public static function members_only() {
+		self::refuse( 'only members may comment' );
+	}
+
+	/**
+	 * The page with tags in its places, or as other visitors see it.
+	 *
+	 * @param string   $page   Page.
+	 * @param string[] $nonces What nonces in it were made for.
+	 * @return array{0: string, 1: string[]} Page, and fields for its head.
+	 */
+	public static function finish( $page, $nonces ) {
+		if ( '' === self::$mark ) {
+			return array( $page, array() );
+		}
+		self::check( $page );
+		$names = self::nonce_names( $page, $nonces );
+		/**
+		 * Filters whether known visitors may read the page, with parts of their own in its places.
+		 *
+		 * @param bool   $is_known Whether nothing in it seems to follow from who the visitor is.
+		 * @param string $reason   Why not.
+		 */
+		$is_known = self::is_page( $page ) && apply_filters( 'myriad_cache_known', '' === self::$reason, self::$reason );
+		$token    = $is_known ? bin2hex( random_bytes( 8 ) ) : '';
+		$whole    = preg_replace_callback(
+			'/' . self::$mark . '([0-9]+)z/',
+			static function ( $found ) use ( $token ) {
+				list( $name, $text ) = self::$places[ (int) $found[1] ];
+				return '' === $token ? $text : self::tag( $name, $text, $token );
+			},
+			$page
+		);
+		if ( ! $is_known ) {
+			return array( $whole, '' === self::$reason ? array() : array( 'X-Myriad-ESI: why="' . preg_replace( '/[^ -!#-+\-.-~]/', '_', self::$reason ) . '"' ) );
+		}
+		foreach ( $names as $nonce => $name ) {
+			$whole = str_replace( $nonce, self::tag( $name, $nonce, $token ), $whole );
+		}
+		return array( $whole, array( 'Surrogate-Control: content="ESI/1.0"', 'X-Myriad-ESI: known, joint=' . self::ARGUMENT . ', token=' . $token ) );
+	}
+
+	/**
+	 * A tag.
+	 *
+	 * @param string $name  Name of the part.
+	 * @param string $text  What other visitors see there.
+	 * @param string $token Token of the page.
+	 * @return string
+	 */
+	private static function tag( $name, $text, $token ) {
+		$path = (string) wp_parse_url( home_url( '/' ), PHP_URL_PATH );
+		$tag  = '<esi:include src="' . $path . '?' . self::ARGUMENT . '=' . $name . '" token="' . $token . '"';
+		return '' === $text ? $tag . '/>' : $tag . '>' . $text . '</esi:include token="' . $token . '">';
+	}
+
+	/**
+	 * Whether this is a whole page of HTML.
+	 *
+	 * @param string $page Page.
+	 * @return bool
+	 */
+	private static function is_page( $page ) {
+		if ( 200 !== http_response_code() || is_feed() || is_embed() || false === stripos( $page, '</body>' ) || ( defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) ) {
+			return false;
+		}
+		return (bool) preg_grep( '#^Content-Type:\s*text/html#i', headers_list() );
+	}
+
+	/**
+	 * Looks for what cannot be cut.
+	 *
+	 * @param string $page Page.
+	 */
+	private static function check( $page ) {
+		$mark = self::$mark;
+		$here = array();
+		foreach ( self::$places as $number => $place ) {
+			if ( false !== strpos( $page, $mark . $number . 'z' ) ) {
+				$here[] = $place[0];
+			}
+		}
+		$counts = array_count_values( $here );
+		$forms  = isset( $counts['logged-in-as'] ) ? $counts['logged-in-as'] : 0;
+		if ( $forms !== self::$forms ) {
+			self::refuse( 'the theme has texts of its own above the form for comments' );
+		}
+		// What is hidden from those who are logged in becomes a comment of HTML.
+		$guests = isset( $counts['guest'] ) ? $counts['guest'] : 0;
+		$ends   = isset( $counts['guest-end'] ) ? $counts['guest-end'] : 0;
+		if ( $guests !== $ends ) {
+			self::refuse( 'parts of the page are missing' );
+		}
+		foreach ( self::$places as $number => $place ) {
+			$from = 'guest' === $place[0] ? strpos( $page, $mark . $number . 'z' ) : false;
+			if ( false !== $from && preg_match( '/<!--|--!?>/', self::up_to_end( $page, $from ) ) ) {
+				self::refuse( 'a comment of HTML in the form for comments' );
+			}
+		}
+	}
+
+	/**
+	 * The page from a place on, up to the end of what guests see.
+	 *
+	 * @param string $page Page.
+	 * @param int    $from Place.
+	 * @return string
+	 */
+	private static function up_to_end( $page, $from ) {
+		$end = strlen( $page );
+		foreach ( self::$places as $number => $place ) {
+			$at = 'guest-end' === $place[0] ? strpos( $page, self::$mark . $number . 'z', $from ) : false;
+			if ( false !== $at ) {
+				$end = min( $end, $at );
+			}
+		}
+		return substr( $page, $from, $end - $from );
+	}
+
+	/**
+	 * Names of the parts for the nonces of a page.
+	 *
+	 * @param string   $page   Page.
+	 * @param string[] $nonces What they were made for.
+	 * @return array<string, string> By nonce.
+	 */
+	private static function nonce_names( $page, $nonces ) {
+		$names = array();
+		foreach ( $nonces as $action ) {
+			$nonce = wp_create_nonce( '-1' === $action ? -1 : $action );
+			if ( false === strpos( $page, $nonce ) ) {
+				continue;
+			}
+			$names[ $nonce ] = self::nonce_name( $action );
+			if ( strlen( $names[ $nonce ] ) > self::MOST_NAME ) {
+				self::refuse( 'a nonce with a long name: ' . $action );
+			}
+		}
+		return $names;
+	}
+
+	/**
+	 * Name of the part for a nonce. It is signed: visitors get those that a page has shown, and no others.
+	 *
+	 * @param string $action What the nonce is for.
+	 * @return string
+	 */
+	public static function nonce_name( $action ) {
+		$text = rtrim( strtr( base64_encode( $action ), '+/', '-_' ), '=' ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- names have few letters.
+		return 'n.' . $text . '.' . substr( hash_hmac( 'sha256', $action, wp_salt( 'nonce' ) . self::ARGUMENT ), 0, 16 );
+	}
+}

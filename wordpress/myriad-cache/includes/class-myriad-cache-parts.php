@@ -1,0 +1,342 @@
+<?php
+/**
+ * Parts of pages that are of one visitor.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Answers Myriad's request for parts, before WordPress looks for posts, and says who gets no stored page.
+ */
+class Myriad_Cache_Parts {
+
+	/**
+	 * Cookie of those who get all pages from PHP; Myriad knows it, as other caches do.
+	 */
+	const NO_CACHE = 'wordpress_no_cache';
+
+	/**
+	 * Word that stands for the page that a visitor logs out from.
+	 */
+	const BACK = 'myriad-back';
+
+	/**
+	 * Seconds that Myriad may keep parts for the visitor, who drops them by any change that they make.
+	 */
+	const SECONDS = 600;
+
+	/**
+	 * The same where it is not as long.
+	 */
+	const SECONDS_OF = array(
+		'shop-cart'    => 300,
+		'shop-notices' => 0,
+	);
+
+	/**
+	 * Most parts of one request.
+	 */
+	const MOST = 64;
+
+	/**
+	 * Whether the visitor has an admin bar, once that is known.
+	 *
+	 * @var bool|null
+	 */
+	private static $has_bar = null;
+
+	/**
+	 * What stands in the head for it.
+	 *
+	 * @var string
+	 */
+	private static $head = '';
+
+	/**
+	 * Begins to listen.
+	 */
+	public static function start() {
+		add_filter( 'logout_redirect', array( __CLASS__, 'back' ), 10, 2 );
+		if ( ! Myriad_Cache_Known::is_offered() ) {
+			return;
+		}
+		// phpcs:ignore WordPress.Security.NonceVerification -- nothing is changed.
+		if ( isset( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) && 'GET' === self::method() ) {
+			add_action( 'wp_loaded', array( __CLASS__, 'answer' ), PHP_INT_MAX );
+		}
+		add_action( 'set_logged_in_cookie', array( __CLASS__, 'logged_in' ), 10, 4 );
+		add_action( 'clear_auth_cookie', array( __CLASS__, 'logged_out' ) );
+		add_action( 'init', array( __CLASS__, 'check_cookie' ) );
+		add_action( 'comment_post', array( __CLASS__, 'commented' ), 10, 2 );
+	}
+
+	/**
+	 * Method of the request.
+	 *
+	 * @return string
+	 */
+	private static function method() {
+		return isset( $_SERVER['REQUEST_METHOD'] ) ? $_SERVER['REQUEST_METHOD'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is compared, and never shown.
+	}
+
+	/**
+	 * Whether a user sees of pages what everybody sees, but for what is marked.
+	 *
+	 * @param WP_User $user User.
+	 * @return bool
+	 */
+	private static function is_reader( $user ) {
+		$may       = array_keys( array_filter( (array) $user->allcaps ) );
+		$is_reader = ! array_diff( $may, Myriad_Cache_Known::OF_READERS, (array) $user->roles );
+		/**
+		 * Filters whether a user gets stored pages.
+		 *
+		 * @param bool    $is_reader Whether the user may do nothing but read.
+		 * @param WP_User $user      User.
+		 */
+		return (bool) apply_filters( 'myriad_cache_is_reader', $is_reader, $user );
+	}
+
+	/**
+	 * Sets the cookie of those who get all pages from PHP.
+	 *
+	 * @param int    $until Time, 0 for as long as the browser runs.
+	 * @param string $path  Path.
+	 */
+	private static function set_cookie( $until, $path = COOKIEPATH ) {
+		if ( ! headers_sent() ) {
+			setcookie( self::NO_CACHE, $until > 0 && $until < time() ? '' : '1', $until, $path ? $path : '/', (string) COOKIE_DOMAIN, is_ssl(), true );
+		}
+	}
+
+	/**
+	 * Somebody logs in.
+	 *
+	 * @param string $cookie     Cookie.
+	 * @param int    $until      When the browser drops it.
+	 * @param int    $expiration When it is good no more.
+	 * @param int    $user_id    User.
+	 */
+	public static function logged_in( $cookie, $until, $expiration, $user_id ) {
+		$user = get_userdata( $user_id );
+		if ( $user && ! self::is_reader( $user ) ) {
+			self::set_cookie( (int) $until );
+		}
+	}
+
+	/**
+	 * Somebody logs out.
+	 */
+	public static function logged_out() {
+		self::set_cookie( 1 );
+	}
+
+	/**
+	 * Who has logged in before the plugin came, or may do more since: sets the cookie.
+	 */
+	public static function check_cookie() {
+		if ( ! isset( $_COOKIE[ self::NO_CACHE ] ) && is_user_logged_in() && ! self::is_reader( wp_get_current_user() ) ) {
+			self::set_cookie( 0 );
+		}
+	}
+
+	/**
+	 * A comment that waits shows to its author alone: the page comes from PHP for a day.
+	 *
+	 * @param int        $comment_id Comment.
+	 * @param int|string $status     1 where everybody sees it.
+	 */
+	public static function commented( $comment_id, $status ) {
+		$comment = get_comment( $comment_id );
+		$is_kept = is_user_logged_in() || isset( $_POST['wp-comment-cookies-consent'] ); // phpcs:ignore WordPress.Security.NonceVerification -- nothing is changed.
+		if ( $comment && $is_kept && '1' !== (string) $status && 'spam' !== $status ) {
+			self::set_cookie( time() + DAY_IN_SECONDS, (string) wp_parse_url( get_permalink( (int) $comment->comment_post_ID ), PHP_URL_PATH ) );
+		}
+	}
+
+	/**
+	 * Where somebody goes who has logged out.
+	 *
+	 * @param string $address   Address.
+	 * @param string $requested What the link named.
+	 * @return string
+	 */
+	public static function back( $address, $requested = '' ) {
+		if ( self::BACK !== $requested ) {
+			return $address;
+		}
+		$page = wp_get_referer();
+		return $page ? $page : home_url( '/' );
+	}
+
+	/**
+	 * Answers with the parts that are asked for.
+	 */
+	public static function answer() {
+		// phpcs:ignore WordPress.Security -- names are compared with those that are known.
+		$names = explode( ',', is_string( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) ? $_GET[ Myriad_Cache_Known::ARGUMENT ] : '' );
+		add_filter( 'logout_url', array( __CLASS__, 'log_out_url' ), PHP_INT_MAX, 2 );
+		$body = '';
+		foreach ( array_slice( array_unique( $names ), 0, self::MOST ) as $name ) {
+			$part = self::part( $name );
+			if ( null !== $part ) {
+				$seconds = isset( self::SECONDS_OF[ $name ] ) ? self::SECONDS_OF[ $name ] : self::SECONDS;
+				$body   .= $name . ' ' . strlen( $part ) . ' ' . $seconds . "\n" . $part . "\n";
+			}
+		}
+		while ( ob_get_level() > 0 ) {
+			ob_end_clean();
+		}
+		status_header( 200 );
+		header( 'Content-Type: application/x-myriad-fragments' );
+		header( 'Cache-Control: private, max-age=' . self::SECONDS );
+		header( 'X-Content-Type-Options: nosniff' );
+		echo $body; // phpcs:ignore WordPress.Security.EscapeOutput -- each part is escaped where it is made.
+		exit;
+	}
+
+	/**
+	 * A part.
+	 *
+	 * @param string $name Name.
+	 * @return string|null Nothing where there is none of that name.
+	 */
+	private static function part( $name ) {
+		$is_in     = is_user_logged_in();
+		$commenter = wp_get_current_commenter();
+		switch ( $name ) {
+			case 'body-class':
+				return $is_in ? ' logged-in' . ( self::has_bar() ? ' admin-bar no-customize-support' : '' ) : '';
+			case 'head':
+				return self::has_bar() ? self::printed( array( wp_styles(), 'do_items' ), 'admin-bar' ) . self::$head : '';
+			case 'admin-bar':
+				// Where it stands above the page, it needs no link to itself.
+				$GLOBALS['wp_actions']['wp_body_open'] = 1; // phpcs:ignore WordPress.WP.GlobalVariablesOverride -- nothing is to run that waits for it.
+				return self::has_bar() ? self::printed( 'wp_admin_bar_render' ) : '';
+			case 'admin-bar-below':
+				return self::has_bar() ? self::printed( 'wp_admin_bar_render' ) : '';
+			case 'footer':
+				return self::has_bar() ? self::printed( array( wp_scripts(), 'do_items' ), 'admin-bar' ) : '';
+			case 'guest':
+				return $is_in ? '<!--' : '';
+			case 'guest-end':
+				return $is_in ? '-->' : '';
+			case 'log-in-class':
+				return $is_in ? 'logged-in' : 'logged-out';
+			case 'log-out':
+			case 'log-out-back':
+				return $is_in ? wp_loginout( 'log-out' === $name ? '' : self::BACK, false ) : '';
+			case 'site-admin':
+				return $is_in ? (string) wp_register( '<li>', '</li>', false ) : '';
+			case 'logged-in-as':
+				return $is_in ? self::logged_in_as() : '';
+			case 'commenter-name':
+				return esc_attr( $commenter['comment_author'] );
+			case 'commenter-email':
+				return esc_attr( $commenter['comment_author_email'] );
+			case 'commenter-url':
+				return esc_attr( $commenter['comment_author_url'] );
+			case 'commenter-consent':
+				return '' === (string) $commenter['comment_author_email'] ? '' : ' checked';
+			case 'commenter-consent-xhtml':
+				return '' === (string) $commenter['comment_author_email'] ? '' : ' checked="checked"';
+			case 'shop-cart':
+				return Myriad_Cache_Shop::cart();
+			case 'shop-notices':
+				return Myriad_Cache_Shop::told();
+			default:
+				return self::nonce( $name );
+		}
+	}
+
+	/**
+	 * What a function prints.
+	 *
+	 * @param callable $function Function.
+	 * @param mixed    ...$args  Its arguments.
+	 * @return string
+	 */
+	private static function printed( $function, ...$args ) {
+		ob_start();
+		$function( ...$args );
+		return (string) ob_get_clean();
+	}
+
+	/**
+	 * Whether the visitor has an admin bar. It is prepared then.
+	 *
+	 * @return bool
+	 */
+	private static function has_bar() {
+		if ( null === self::$has_bar ) {
+			// What the bar wants in the head is all that is printed there.
+			remove_all_actions( 'wp_head' );
+			self::$has_bar = (bool) _wp_admin_bar_init();
+			self::$head    = self::$has_bar ? self::printed( 'do_action', 'wp_head' ) : '';
+		}
+		return self::$has_bar;
+	}
+
+	/**
+	 * The line above the form for comments that names the user: it is that of a post which does not exist.
+	 *
+	 * @return string
+	 */
+	private static function logged_in_as() {
+		$line = '';
+		$take = static function ( $defaults ) use ( &$line ) {
+			$line = isset( $defaults['logged_in_as'] ) ? $defaults['logged_in_as'] : '';
+			return $defaults;
+		};
+		$post = new WP_Post(
+			(object) array(
+				'ID'             => 0,
+				'comment_status' => 'open',
+				'post_type'      => 'post',
+				'post_status'    => 'publish',
+				'filter'         => 'raw',
+			)
+		);
+		$back = static function () {
+			return self::BACK;
+		};
+		add_filter( 'the_permalink', $back, PHP_INT_MAX );
+		add_filter( 'comments_open', '__return_true', PHP_INT_MAX );
+		add_filter( 'comment_form_defaults', $take, PHP_INT_MAX );
+		self::printed( 'comment_form', array(), $post );
+		return (string) apply_filters( 'comment_form_logged_in', $line, wp_get_current_commenter(), wp_get_current_user()->display_name ); // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- WordPress's own.
+	}
+
+	/**
+	 * The link out: pages name it that are not known here, and it leads back to them.
+	 *
+	 * @param string $url      Link.
+	 * @param string $redirect Page that it would lead to.
+	 * @return string
+	 */
+	public static function log_out_url( $url, $redirect ) {
+		return '' === (string) $redirect ? $url : preg_replace( '/\bredirect_to=[^&"\']*/', 'redirect_to=' . self::BACK, $url );
+	}
+
+	/**
+	 * A nonce.
+	 *
+	 * @param string $name Name of its part.
+	 * @return string|null
+	 */
+	private static function nonce( $name ) {
+		$words = explode( '.', $name );
+		if ( 3 !== count( $words ) || 'n' !== $words[0] ) {
+			return null;
+		}
+		$action = (string) base64_decode( strtr( $words[1], '-_', '+/' ) ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- names have few letters.
+		if ( ! hash_equals( Myriad_Cache_Known::nonce_name( $action ), $name ) ) {
+			return null;
+		}
+		return (string) wp_create_nonce( '-1' === $action ? -1 : $action );
+	}
+}
