@@ -256,13 +256,13 @@ class Myriad_Cache_Parts {
 	/**
 	 * What a function prints.
 	 *
-	 * @param callable $function Function.
-	 * @param mixed    ...$args  Its arguments.
+	 * @param callable $printer Function.
+	 * @param mixed    ...$args Its arguments.
 	 * @return string
 	 */
-	private static function printed( $function, ...$args ) {
+	private static function printed( $printer, ...$args ) {
 		ob_start();
-		$function( ...$args );
+		$printer( ...$args );
 		return (string) ob_get_clean();
 	}
 

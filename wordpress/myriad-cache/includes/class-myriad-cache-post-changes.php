@@ -128,7 +128,8 @@ class Myriad_Cache_Post_Changes {
 			Myriad_Cache_Queue::add_member( $after );
 		}
 		if ( $after->post_password !== $before->post_password ) {
-			Myriad_Cache_Queue::add( 'c', 'cp' . $post_id ); // Comments of it are listed no more, or again.
+			// Comments of it are listed no more, or again.
+			Myriad_Cache_Queue::add( '' === $after->post_password ? 'c' : 'cp' . $post_id );
 		}
 		$is_moved = $after->post_name !== $before->post_name || $after->post_parent !== $before->post_parent;
 		if ( $is_moved ) {

@@ -64,7 +64,7 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	private function check( ...$usual ) {
 		$code = $this->memcached->getResultCode();
 		if ( Memcached::RES_SUCCESS !== $code && ! in_array( $code, $usual, true ) ) {
-			throw new RuntimeException( $this->memcached->getResultMessage() );
+			throw new RuntimeException( $this->memcached->getResultMessage() ); // phpcs:ignore WordPress.Security.EscapeOutput -- it is logged, and never shown.
 		}
 	}
 
@@ -157,7 +157,7 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 			$this->check( Memcached::RES_NOTFOUND );
 			$is_there = is_array( $told ) && isset( $told['cas'] );
 			$after    = $change( $is_there ? $told['value'] : null );
-			if ( $after === ( $is_there ? $told['value'] : null ) ) {
+			if ( ( $is_there ? $told['value'] : null ) === $after ) {
 				return true;
 			}
 			if ( null === $after ) {

@@ -123,7 +123,7 @@ class Myriad_Object_Cache_Pool {
 		++$this->questions;
 		$told = $this->store->get( array( $key ) );
 		$all  = isset( $told[ $key ] ) ? json_decode( (string) $told[ $key ], true ) : null;
-		$seen   = $outage ? array( $name => (string) $outage ) : array();
+		$seen = $outage ? array( $name => (string) $outage ) : array();
 		if ( ! self::knows( $all, $seen ) ) {
 			$all = $this->begin( '', $seen, true );
 		}
@@ -368,8 +368,8 @@ class Myriad_Object_Cache_Pool {
 	 * @return array|null As it is now; nothing where it is not kept, and the next who needs it reads the database.
 	 */
 	public function merge( $group, $id, $now, $before, $expire ) {
-		$merged = null;
-		$change = static function ( $text ) use ( $now, $before, &$merged ) {
+		$merged  = null;
+		$change  = static function ( $text ) use ( $now, $before, &$merged ) {
 			$is_there = false;
 			$theirs   = null === $text ? null : Myriad_Object_Cache_Values::read( $text, $is_there );
 			$merged   = null;

@@ -68,10 +68,10 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 		try {
 			$told = $ask();
 		} catch ( RedisException $failure ) {
-			throw new RuntimeException( $failure->getMessage() );
+			throw new RuntimeException( $failure->getMessage() ); // phpcs:ignore WordPress.Security.EscapeOutput -- it is logged, and never shown.
 		}
 		if ( false === $told ) {
-			throw new RuntimeException( (string) $this->redis->getLastError() );
+			throw new RuntimeException( (string) $this->redis->getLastError() ); // phpcs:ignore WordPress.Security.EscapeOutput -- it is logged, and never shown.
 		}
 		return $told;
 	}
@@ -148,6 +148,8 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 
 	/**
 	 * {@inheritDoc}
+	 *
+	 * @throws RuntimeException Where the server does not do it.
 	 */
 	public function delete( $keys ) {
 		$told = $this->at_once(
@@ -158,7 +160,7 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 			}
 		);
 		if ( in_array( false, $told, true ) ) {
-			throw new RuntimeException( (string) $this->redis->getLastError() );
+			throw new RuntimeException( (string) $this->redis->getLastError() ); // phpcs:ignore WordPress.Security.EscapeOutput -- it is logged, and never shown.
 		}
 		return array_combine( $keys, array_map( 'boolval', $told ) );
 	}

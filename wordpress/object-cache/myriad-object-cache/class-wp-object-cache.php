@@ -14,7 +14,7 @@ if ( ! defined( 'ABSPATH' ) ) {
  *
  * Names and meanings are those of WordPress's own class.
  */
-class WP_Object_Cache { // phpcs:ignore Generic.Classes.DuplicateClassName -- WordPress's own is not loaded.
+class WP_Object_Cache {
 
 	/**
 	 * Seconds that it is believed that an option does not exist. A request that found none, and says so late, would hide one that was

@@ -147,7 +147,7 @@ function wp_cache_incr( $key, $offset = 1, $group = '' ) {
  * @return int|false What it comes to, at least 0; false where there is none.
  */
 function wp_cache_decr( $key, $offset = 1, $group = '' ) {
-	return $GLOBALS['wp_object_cache']->incr( $key, -(int) $offset, $group );
+	return $GLOBALS['wp_object_cache']->incr( $key, 0 - (int) $offset, $group );
 }
 
 /**
