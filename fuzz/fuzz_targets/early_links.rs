@@ -10,4 +10,9 @@ fuzz_target!(|html: &[u8]| {
         assert!(link.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{link}");
         assert!(link.starts_with('<') && link.matches(['<', '>']).count() == 2, "{link}");
     }
+    let assets = myriad_policy::page_assets(html);
+    assert!(assets.len() <= 64);
+    for asset in assets {
+        assert!(asset.bytes().all(|byte| byte.is_ascii_graphic()), "{asset}");
+    }
 });

@@ -77,7 +77,7 @@ fn asks_for(request: &mut Request, target: &[u8]) -> bool {
 
 /// The target that a reference in an answer comes to, where it is on the host that was asked (RFC 9111 section 4.4 leaves
 /// other hosts alone: a site must not be able to empty another's cache).
-fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>> {
     let reference = reference.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii();
     let authority_at = ["http://", "https://", "//"].iter().find_map(|scheme| {
         let begins = reference.get(..scheme.len())?.eq_ignore_ascii_case(scheme.as_bytes());

@@ -9,8 +9,8 @@ use myriad_store::KeyRef;
 
 use crate::next::{Cached, Next, PassReason};
 use crate::{
-    claim, disk, early, early_hints_stored, esi, explain, follow, gather, lead, look_up, other_codings, pass,
-    refresh, serve, stale,
+    assets, claim, disk, early, early_hints_stored, esi, explain, follow, gather, lead, look_up,
+    other_codings, pass, refresh, serve, stale,
 };
 use myriad_exchange::exchange::{Exchange, Step};
 use myriad_exchange::runtime::{Caches, OriginPlace};
@@ -57,7 +57,7 @@ fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -> Step {
     loop {
         next = match next {
-            Next::Done(step) => return step,
+            Next::Done(step) => return assets::instead(exchange, cached, step),
             next if exchange.request.cache.journey.stored_only
                 && esi::is_in_vain(&exchange.request, &next) =>
             {
@@ -148,7 +148,7 @@ pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Op
     request.route.as_get |= request.received.head.method() == Method::Head && cache.convert_head;
     let cached = Cached { origin, cache };
     match serve::run(exchange, cached, page, CacheStatus::Hit) {
-        Next::Done(step) => Some(step),
+        Next::Done(step) => Some(assets::instead(exchange, cached, step)),
         next => Some(run(exchange, cached, next)),
     }
 }

@@ -5,6 +5,7 @@
 
 mod age;
 mod arrival;
+pub mod assets;
 mod claim;
 mod companion;
 mod complete;

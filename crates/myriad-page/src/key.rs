@@ -15,6 +15,9 @@ pub const FIELD: &[u8] = b"\0field=";
 /// The part of a cookie (`cache_key_cookie`).
 pub const COOKIE: &[u8] = b"\0cookie=";
 
+/// The key of a file that pages name, and its path; nothing stands before it (`cache_keep_assets`).
+pub const ASSET: &[u8] = b"\0asset=";
+
 /// The key for what a directive other than `*_cache_key` says that it is.
 pub fn named(mut text: Vec<u8>) -> Vec<u8> {
     double_nuls(&mut text, 0);

@@ -3,6 +3,8 @@
 //! It reads tags as the HTML standard's tokenizer does, as far as that matters here: comments, quoted values, and elements whose text
 //! holds no tags. What is not understood is no hint; a hint too few costs nothing.
 
+use std::ops::ControlFlow;
+
 use memchr::memchr;
 use memchr::memmem;
 
@@ -10,6 +12,10 @@ use memchr::memmem;
 const READ_AT_MOST: usize = 64 << 10;
 /// Most links of a page; browsers fetch about six at a time.
 const LINKS: usize = 10;
+/// How far a page is read for all that it loads, in bytes.
+const ASSETS_READ_AT_MOST: usize = 1 << 20;
+/// Most style sheets and scripts of a page.
+const ASSETS: usize = 64;
 /// Longest address of a link, in bytes.
 const LONGEST: usize = 512;
 
@@ -21,8 +27,51 @@ const LONGEST: usize = 512;
 /// assert_eq!(links, ["</a.css?ver=1&x>; rel=preload; as=style", "</b.js>; rel=preload; as=script"]);
 /// ```
 pub fn early_links(html: &[u8]) -> Vec<String> {
-    let mut rest = &html[..html.len().min(READ_AT_MOST)];
-    let mut links = Vec::new();
+    let (mut links, mut has_base) = (Vec::new(), false);
+    each_tag(&html[..html.len().min(READ_AT_MOST)], |name, tag| {
+        let link = match name {
+            b"/head" | b"body" => return ControlFlow::Break(()),
+            // Addresses are relative to another one than a browser takes them for that has only these lines.
+            b"base" => {
+                has_base = true;
+                return ControlFlow::Break(());
+            }
+            b"link" => linked(tag),
+            b"script" => script(tag),
+            _ => None,
+        };
+        if let Some(link) = link.filter(|link| !links.contains(link)) {
+            links.push(link);
+        }
+        if links.len() == LINKS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    if has_base { Vec::new() } else { links }
+}
+
+/// Addresses of the style sheets and scripts that a page loads, absolute or from the root, in its order, each once; at most
+/// 64 of them.
+pub fn page_assets(html: &[u8]) -> Vec<String> {
+    let mut assets = Vec::new();
+    each_tag(&html[..html.len().min(ASSETS_READ_AT_MOST)], |name, tag| {
+        let is_style = |rel: &[u8]| {
+            rel.split(u8::is_ascii_whitespace).any(|word| word.eq_ignore_ascii_case(b"stylesheet"))
+        };
+        let value = match name {
+            b"link" if tag.rel.is_some_and(is_style) => tag.href,
+            b"script" => tag.src,
+            _ => None,
+        };
+        if let Some(asset) = value.and_then(address).filter(|asset| !assets.contains(asset)) {
+            assets.push(asset);
+        }
+        if assets.len() == ASSETS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assets
+}
+
+/// Shows each tag of a page, by its name in lower case (`/head` is an end tag), until there is enough.
+fn each_tag<'a>(html: &'a [u8], mut show: impl FnMut(&[u8], &Tag<'a>) -> ControlFlow<()>) {
+    let mut rest = html;
     while let Some(at) = memchr(b'<', rest) {
         rest = &rest[at + 1..];
         if let Some(comment) = rest.strip_prefix(b"!--") {
@@ -33,32 +82,19 @@ pub fn early_links(html: &[u8]) -> Vec<String> {
         let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'/').count();
         let (name, attributes) = rest.split_at(name);
         let name = name.to_ascii_lowercase();
-        match &*name {
-            b"" => continue,
-            b"/head" | b"body" => break,
-            // Addresses are relative to another one than a browser takes them for that has only these lines.
-            b"base" => return Vec::new(),
-            _ => {}
+        if name.is_empty() {
+            continue;
         }
         let Some((tag, after)) = Tag::read(attributes) else { break };
         rest = after;
-        let link = match &*name {
-            b"link" => linked(&tag),
-            b"script" => script(&tag),
-            _ => None,
-        };
-        if let Some(link) = link.filter(|link| !links.contains(link)) {
-            links.push(link);
-            if links.len() == LINKS {
-                break;
-            }
+        if show(&name, &tag).is_break() {
+            break;
         }
         if matches!(&*name, b"script" | b"style" | b"title" | b"noscript" | b"template" | b"textarea") {
             let Some(after) = behind_text(rest, &name) else { break };
             rest = after;
         }
     }
-    links
 }
 
 /// Whether a `Link` field of the page's own head has a browser load something.
@@ -210,7 +246,7 @@ fn address(value: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::early_links;
+    use super::{ASSETS, early_links, page_assets};
 
     #[test]
     fn what_holds_up_a_page_is_told() {
@@ -271,5 +307,17 @@ mod tests {
         assert_eq!(early_links(once).len(), 1);
         let many: Vec<String> = (0..50).map(|number| format!("<script src=/{number}></script>")).collect();
         assert_eq!(early_links(many.concat().as_bytes()).len(), 10);
+    }
+
+    #[test]
+    fn all_that_a_page_loads_is_named_wherever_it_stands() {
+        let page = br#"<head><link rel="stylesheet" media=print href="/a.css?ver=1&amp;b"><link rel=icon href=/i.ico>
+            <script async src='https://a.test/b.js'></script></head><body><!-- <script src=/no.js></script> -->
+            <script>"<script src=/no.js>"</script><script type=module src=/c.mjs></script>
+            <link rel='preload stylesheet' href=/d.css><link rel=stylesheet href=relative.css><script src=/c.mjs></script>"#;
+        assert_eq!(page_assets(page), ["/a.css?ver=1&b", "https://a.test/b.js", "/c.mjs", "/d.css"]);
+        let many: Vec<String> =
+            (0..200).map(|number| format!("<script src=/{number}.js></script>")).collect();
+        assert_eq!(page_assets(many.concat().as_bytes()).len(), ASSETS);
     }
 }

@@ -40,7 +40,7 @@ pub use admit::{Admission, Lifetime, ResponseFacts, admit, revalidated, takes_ba
 pub use bypass::{BypassReason, RequestFacts, bypass};
 pub use device::DeviceClass;
 pub use early::refreshes_early;
-pub use early_links::{early_links, loads_early};
+pub use early_links::{early_links, loads_early, page_assets};
 pub use freshness::freshness;
 pub use impersonal::ImpersonalCookies;
 pub use no_vary_search::NoVarySearch;

@@ -64,6 +64,7 @@ pub(crate) fn is_in_vain(request: &Request, next: &Next) -> bool {
     let is_for_others = |page: &Page| !Cut::is_known(page.meta().cut());
     match next {
         Next::Pass(_) | Next::PassBody(_) => true,
+        Next::Claim(_) | Next::Lead(_) | Next::Refresh(..) if request.cache.journey.fetches_nothing => true,
         Next::Claim(page) | Next::Lead(page) => {
             page.as_ref().is_some_and(is_for_others)
                 || !hosts::may_fetch(&request.route.host, request.received.at_ms)

@@ -13,6 +13,7 @@ use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, 
 use myriad_upstream::OriginResponse;
 
 use super::report::{Report, Reporter, report};
+use crate::assets;
 use crate::companion::CompanionPage;
 use crate::complete::complete;
 use crate::disk;
@@ -126,6 +127,9 @@ pub(super) async fn store(
     }
     if let (Some(companion), Some(body)) = (companion, writer.body()) {
         companion.store(exchange, meta.clone(), &body);
+    }
+    if let Some(body) = writer.body() {
+        assets::keep(exchange, cached, meta.view(), &body);
     }
     complete(exchange, writer, meta);
 }

@@ -66,6 +66,8 @@ pub struct Journey {
     pub retries: u8,
     /// Only a page of the cache is of use, all of it: what is not stored is asked for by nobody but the fetch of such a page.
     pub stored_only: bool,
+    /// Not even that: no origin is asked.
+    pub fetches_nothing: bool,
     /// The origin's head at hand came with the page that this request itself has fetched here.
     pub fetched: bool,
     /// The file that the page was sought in.

@@ -1,0 +1,42 @@
+//! The row, and what it says.
+
+use myriad_conf::feature_settings;
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set};
+use myriad_conf::settings::Settings;
+
+/// `cache_keep_assets` of a level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct AssetSettings {
+    /// The time, milliseconds; none with `off`.
+    pub keep_ms: Option<u64>,
+}
+
+feature_settings!(AssetSettings);
+
+/// Longest time: a month.
+const LONGEST_MS: u64 = 30 * 86_400_000;
+
+pub(super) static ROWS: &[Directive] = &[Directive::new(
+    "cache_keep_assets",
+    Contexts::HSL,
+    ONE,
+    Set::Settings(cache_keep_assets),
+    "How long style sheets and scripts that stored pages name, and that are files, are kept behind the last page that was stored with them: \
+     they stand in where the origin has 404 or 410 for such a file that is gone.",
+)
+.default("off")
+.own()];
+
+fn cache_keep_assets(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let keep = &mut settings.feature_mut::<AssetSettings>().keep_ms;
+    if args.bytes(0) == b"off" {
+        *keep = None;
+        return Ok(());
+    }
+    let ms = args.millis(0)?;
+    if !(1_000..=LONGEST_MS).contains(&ms) {
+        return Err(args.invalid(0, "`off`, or a time from 1s to 30d"));
+    }
+    *keep = Some(ms);
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! The files that a stored page names are kept.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use myriad_encode::Coding;
+use myriad_exchange::exchange::{Exchange, MadeFrom};
+use myriad_exchange::subrequest::{self, Subanswer};
+use myriad_http::{Known, RequestHead, ResponseHead, Version};
+use myriad_page::{Marks, PageView};
+use myriad_policy::{Lifetime, Source, Tags, page_assets};
+use myriad_store::{Admission, Body, KeyRef};
+
+use super::{KeepFor, is_asset, key_of, of};
+use crate::complete::complete;
+use crate::invalidate::target_here;
+use crate::next::{Cached, Held};
+use crate::page;
+
+/// Longest file that is kept, bytes.
+const LONGEST: u64 = 2 << 20;
+
+/// A file that anybody may have.
+struct Asset {
+    media_type: Vec<u8>,
+    modified: Vec<u8>,
+    bytes: Bytes,
+}
+
+/// Begins to keep what a page names that is about to be stored.
+pub(crate) fn keep(exchange: &Exchange, cached: Cached<'_>, meta: PageView<'_>, body: &Body) {
+    let request = &exchange.request;
+    let Some(keep_for) = of(request) else { return };
+    if meta.status != 200 || !meta.media_type().eq_ignore_ascii_case(b"text/html") {
+        return;
+    }
+    let html = body.segments().concat();
+    let mut paths: Vec<Vec<u8>> = Vec::new();
+    for asset in page_assets(&html) {
+        let Some(target) = target_here(request, asset.as_bytes()) else { continue };
+        let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
+        if is_asset(path) && !paths.iter().any(|known| known == path) {
+            paths.push(path.to_vec());
+        }
+    }
+    if paths.is_empty() {
+        return;
+    }
+    let (mut exchange, held) = (exchange.snapshot(), cached.hold());
+    tokio::task::spawn_local(async move {
+        for path in paths {
+            keep_one(&mut exchange, &held, &path, keep_for).await;
+        }
+    });
+}
+
+/// Keeps one file, unless it was kept as it is a short time ago.
+async fn keep_one(exchange: &mut Exchange, held: &Held, path: &[u8], KeepFor(keep_ms): KeepFor) {
+    let key = key_of(&exchange.request, path);
+    let now = myriad_net::clock::now_ms();
+    let Some(mut answer) = ask(exchange, path).await else { return };
+    let Some(modified) = file_of(&mut answer) else { return };
+    let zone = &held.cache.zone.zone;
+    let known = zone.glance(KeyRef::new(&key), |_, _| {});
+    let is_kept = known.is_some_and(|page| {
+        let is_same = page.meta().last_modified().is_some_and(|(text, _)| *text == *modified);
+        is_same && now < page.stored_at().saturating_add(keep_ms / 4)
+    });
+    if is_kept {
+        return;
+    }
+    if let Some(asset) = read(answer, modified).await {
+        store(exchange, held, (path, &key), asset, (now, keep_ms));
+    }
+}
+
+/// Asks for a file as somebody would of whom nothing is known. No origin is asked: what is no file is not kept.
+async fn ask(exchange: &mut Exchange, path: &[u8]) -> Option<Subanswer> {
+    let (uri, args) = subrequest::target(path)?;
+    let mut child = subrequest::begin(exchange, &uri, args).ok()?;
+    let host = child.request.received.head.known(Known::Host).map(|host| (&b"Host"[..], host));
+    let head = RequestHead::from_parts(b"GET", path, Version::Http11, host);
+    *child.request.received.head = head;
+    child.request.route.internal = false;
+    child.request.begin_lineage().own_head = true;
+    child.request.leave_errors_empty();
+    child.request.cache.journey.stored_only = true;
+    child.request.cache.journey.fetches_nothing = true;
+    child.frame = Box::default();
+    Some(subrequest::ask(child).await)
+}
+
+/// When the file of an answer was changed, as text; none where it is no file, or not for everybody.
+fn file_of(answer: &mut Subanswer) -> Option<Vec<u8>> {
+    // Visitors of that place are judged, which nobody was here.
+    let has_gate = answer.exchange().request.place().entry.gate.is_some();
+    let MadeFrom::File(entry) = &answer.answer.made_from else { return None };
+    let file = entry.file().filter(|file| (1..=LONGEST).contains(&file.length))?;
+    let is_plain = answer.answer.status == 200 && answer.answer.coding == Coding::Identity;
+    (is_plain && !has_gate).then(|| file.modified.to_vec())
+}
+
+async fn read(answer: Subanswer, modified: Vec<u8>) -> Option<Asset> {
+    let media_type = answer.answer.media_type().unwrap_or(b"text/plain").to_vec();
+    let length = answer.answer.known_length()?;
+    let mut body = answer.into_plain_body();
+    let mut bytes = Vec::new();
+    while let Some(piece) = poll_fn(|cx| body.as_mut().poll_data(cx)).await {
+        bytes.extend_from_slice(&piece.ok()?);
+    }
+    (bytes.len() as u64 == length).then(|| Asset { media_type, modified, bytes: bytes.into() })
+}
+
+fn store(
+    exchange: &Exchange,
+    held: &Held,
+    (path, key): (&[u8], &[u8]),
+    asset: Asset,
+    (now, keep_ms): (u64, u64),
+) {
+    let request = &exchange.request;
+    let head = ResponseHead::new(200)
+        .with(b"Content-Type", &asset.media_type)
+        .with(b"Last-Modified", &asset.modified);
+    let fresh_until = now.saturating_add(keep_ms);
+    let lifetime = Lifetime {
+        fresh_until,
+        stale_updating_until: fresh_until,
+        stale_error_until: fresh_until,
+        must_revalidate: false,
+        valid_ms: keep_ms,
+        source: Source::CacheValid,
+        born: None,
+    };
+    let marks = Marks::new(request.scheme(), &request.route.host, path, &Tags::parse(b""));
+    let meta = page::meta_of(&head, &held.origin, &held.cache.rules, lifetime, now, &marks);
+    let writer = held.cache.zone.zone.fetch_alone(KeyRef::new(key), now);
+    let length = Some(asset.bytes.len() as u64);
+    let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection: None, length });
+    writer.push(asset.bytes);
+    complete(exchange, writer, meta);
+}

@@ -1,0 +1,65 @@
+//! A file that was kept stands in where it is gone.
+
+use std::future::poll_fn;
+
+use myriad_exchange::exchange::{Answer, Exchange, Request, Step};
+use myriad_http::Method;
+use myriad_page::Page;
+use myriad_policy::CacheStatus;
+use myriad_store::KeyRef;
+
+use super::{is_asset, key_of, of};
+use crate::next::{Cached, Next};
+use crate::serve;
+
+/// Gives the step back, unless it is an answer of 404 or 410 for a file that is kept: then that is served.
+pub(crate) fn instead(exchange: &mut Exchange, cached: Cached<'_>, step: Step) -> Step {
+    match step {
+        Step::Answer(answer) if matches!(answer.status, 404 | 410) => match sought(&exchange.request) {
+            Some(key) => find(exchange, cached, &key, answer),
+            None => Step::Answer(answer),
+        },
+        step => step,
+    }
+}
+
+/// The key under which the file of a request may be kept.
+fn sought(request: &Request) -> Option<Vec<u8>> {
+    of(request)?;
+    let path = request.sent_uri()?.split(|byte| *byte == b'?').next().unwrap_or_default();
+    let reads = matches!(request.received.head.method(), Method::Get | Method::Head);
+    let is_for_somebody = !request.is_subrequest() && !request.cache.journey.stored_only;
+    (reads && is_for_somebody && request.received.sink.is_none() && is_asset(path))
+        .then(|| key_of(request, path))
+}
+
+fn find(exchange: &mut Exchange, cached: Cached<'_>, key: &[u8], answer: Answer) -> Step {
+    let zone = &cached.cache.zone.zone;
+    let now = exchange.request.received.at_ms;
+    if let Some(page) = zone.get(KeyRef::new(key), |_, _| {}, now) {
+        return serve(exchange, cached, page, answer);
+    }
+    // It may be on disk alone, as after a restart.
+    let reader =
+        zone.seek(KeyRef::new(key), |_, _| {}).and_then(|file| zone.load(KeyRef::new(key), file, now));
+    let Some(mut reader) = reader else { return Step::Answer(answer) };
+    let (held, key) = (cached.hold(), key.to_vec());
+    Step::wait(async move |exchange: &mut Exchange| {
+        poll_fn(|cx| reader.poll_end(cx, |_, _| {}).map(drop)).await;
+        match held.cache.zone.zone.get(KeyRef::new(&key), |_, _| {}, now) {
+            Some(page) => serve(exchange, held.get(), page, answer),
+            None => Step::Answer(answer),
+        }
+    })
+}
+
+/// Serves a file that is kept, where it may be still.
+fn serve(exchange: &mut Exchange, cached: Cached<'_>, page: Page, answer: Answer) -> Step {
+    if exchange.request.received.at_ms >= page.meta().lifetime().fresh_until {
+        return Step::Answer(answer);
+    }
+    match serve::run(exchange, cached, page, CacheStatus::Stale) {
+        Next::Done(step) => step,
+        _ => Step::Answer(answer),
+    }
+}
