@@ -9,7 +9,10 @@ const INDEX: &str = "<?php
     $path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
     if (str_contains($_SERVER['HTTP_SURROGATE_CAPABILITY'] ?? '', 'tags/1'))
         header('X-Cache-Tags: site-1,' . ($path === '/hello/' ? 'p-12,t-5' : 'p-1'));
-    if ($_SERVER['REQUEST_METHOD'] === 'POST') header('X-LiteSpeed-Purge: public,tag=p-12');
+    if (isset($_SERVER['X-LSCACHE'])) header('X-LiteSpeed-Tag: 5ab_' . ($path === '/other/' ? ',5ab_Po.60' : ',5ab_Po.61') . ',5ab_URL.' . md5($path));
+    if ($path === '/wp-json/wp/v2/posts/60') header('X-LiteSpeed-Purge: public,5ab_Po.60,5ab_T.4,5ab_FD,5ab_D.202604,5ab_REST');
+    elseif ($path === '/wp-admin/admin-post/') header('X-LiteSpeed-Purge: *');
+    elseif ($_SERVER['REQUEST_METHOD'] === 'POST') header('X-LiteSpeed-Purge: public,tag=p-12');
     echo $_SERVER['REQUEST_URI'], ' ', uniqid(), str_repeat(' and more', 100);";
 
 fn start() -> (Server, Php) {
@@ -26,6 +29,35 @@ fn start() -> (Server, Php) {
     // Before that a count is the least that it may be.
     wait_for("the end of recovery", || server.fetch(&wordpress("GET", "/purge/nothing/")).status == 404);
     (server, php)
+}
+
+/// The name that nginx gives the file of a page: the MD5 of its key, below folders of its last letters (`levels=1:2`).
+fn file_of(server: &Server, target: &str) -> std::path::PathBuf {
+    let key = format!("httpGETexample.org{target}");
+    let output = Command::new("php").args(["-r", "echo md5($argv[1]);", "--", &key]).output().expect("php");
+    let name = String::from_utf8(output.stdout).expect("a name");
+    let (one, two) = (&name[31..], &name[29..31]);
+    server.path("cache/wordpress").join(one).join(two).join(name.as_str())
+}
+
+#[test]
+fn nginx_helper_and_panels_remove_the_files_of_pages() {
+    let (server, _php) = start();
+    fill(&server);
+    let file = file_of(&server, "/hello/");
+    wait_for("the file of the page", || file.exists());
+    std::fs::remove_file(&file).expect("removed");
+    wait_for("the end of the copy in memory", || visit(&server, "/hello/").cache() == "MISS");
+    assert!(is_stored(&server, "/other/"));
+    let folder = server.path("cache/wordpress");
+    for entry in std::fs::read_dir(&folder).expect("a folder").flatten() {
+        let name = entry.file_name();
+        if !name.to_string_lossy().starts_with('.') && entry.path().is_dir() {
+            std::fs::remove_dir_all(entry.path()).expect("removed");
+        }
+    }
+    wait_for("the end of all copies", || visit(&server, "/other/").cache() == "MISS");
+    wait_for("the end of the home page", || visit(&server, "/").cache() == "MISS");
 }
 
 /// What a visitor sees.
@@ -121,11 +153,14 @@ fn wp_rocket_purges_by_default_and_regex() {
     let (server, _php) = start();
     let by = |target: &str, method: &str| wordpress("PURGE", target).field("X-Purge-Method", method);
     fill(&server);
-    assert_eq!(server.fetch(&by("/hello/(.*)", "regex")).status, 200);
+    assert_eq!(server.fetch(&by("/hello/.*", "regex")).status, 200);
     assert!(is_stored(&server, "/other/"));
     assert!(!is_stored(&server, "/hello/") && !is_stored(&server, "/hello/feed/"));
     assert_eq!(server.fetch(&by("/other/", "default")).status, 200);
     assert!(!is_stored(&server, "/other/"));
+    fill(&server);
+    assert_eq!(server.fetch(&by("/.*", "regex")).status, 200);
+    assert!(!is_stored(&server, "/") && !is_stored(&server, "/other/"));
 }
 
 #[test]
@@ -137,6 +172,15 @@ fn w3_total_cache_sends_no_method_field() {
     assert!(is_stored(&server, "/other/") && !is_stored(&server, "/hello/") && !is_stored(&server, "/"));
     assert_eq!(server.fetch(&wordpress("PURGE", "/.*")).status, 200);
     assert!(!is_stored(&server, "/other/") && !is_stored(&server, "/"));
+    // What it sends for all sitemaps when a post is saved.
+    for target in ["/", "/wp-sitemap.xml", "/wp-sitemap-posts-post-1.xml", "/a-sitemap-of-words/"] {
+        visit(&server, target);
+        assert!(is_stored(&server, target), "{target}");
+    }
+    let sitemaps = wordpress("PURGE", r"/([a-z0-9_\-]*?)sitemap([a-z0-9_\-]*)?\.(?:xml|xsl)");
+    assert_eq!(server.fetch(&sitemaps).status, 200);
+    assert!(is_stored(&server, "/") && is_stored(&server, "/a-sitemap-of-words/"));
+    assert!(!is_stored(&server, "/wp-sitemap.xml") && !is_stored(&server, "/wp-sitemap-posts-post-1.xml"));
 }
 
 #[test]
@@ -155,6 +199,15 @@ fn litespeed_cache_purges_in_its_answers() {
     let answer = server.fetch(&Request::post("/wp-comments-post", "comment=x").host("example.org"));
     assert_eq!((answer.status, answer.field("X-LiteSpeed-Purge")), (200, None));
     assert!(is_stored(&server, "/other/") && !is_stored(&server, "/hello/"));
+    // As version 7 does when a post is saved: names of tags alone.
+    fill(&server);
+    let answer = server.fetch(&Request::post("/wp-json/wp/v2/posts/60", "{}").host("example.org"));
+    assert_eq!((answer.status, answer.field("X-LiteSpeed-Purge")), (200, None));
+    assert!(is_stored(&server, "/hello/") && !is_stored(&server, "/other/"));
+    // Everything, from the back office: of that host.
+    server.fetch(&Request::post("/wp-admin/admin-post/", "").host("example.org"));
+    assert!(!is_stored(&server, "/hello/") && !is_stored(&server, "/"));
+    assert_eq!(visit(&server, "/").field("X-LiteSpeed-Tag"), None);
 }
 
 #[test]

@@ -340,3 +340,58 @@ fn who_comes_by_https_through_a_proxy_has_a_page_of_its_own() {
         assert!(!answer.text().contains("gopher"));
     }
 }
+
+/// Web cache deception, escapes and cloaked arguments: what one visitor's page would be stored by.
+#[test]
+fn no_trick_of_an_address_makes_a_page_of_ones_own_a_shared_one() {
+    let (site, server) = start();
+    echo(&site);
+    let member = "wordpress_logged_in_0=victim";
+    for (number, target) in [
+        "/my-account/x.css",
+        "/my-account/..%2fx.css",
+        "/my-account%2fx.css",
+        "/my-account;x.css",
+        "/my-account%3b.css",
+        "/my-account%23x.png",
+        "/my-account%3fx.js",
+        "/my-account%0ax.js",
+        "/wp-content/uploads/..%2f..%2fmy-account%2fx.jpg",
+        "/echo.php/x.css",
+        "/echo.php/x.css%2f",
+        "/echo.php/%2e%2e/x.ico",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let target = format!("{target}?v={}{number}", server.port);
+        let own = server.fetch(&browser(&server, &target).field("Cookie", member));
+        assert!(matches!(own.cache(), "BYPASS" | "-"), "{target}: {}", own.cache());
+        let stranger = page(&server, &target);
+        assert_ne!(stranger.cache(), "HIT", "{target}: what the visitor got was stored");
+        assert!(!stranger.text().contains("victim"), "{target}");
+    }
+    let target = format!("/echo.php/cloaked-{}", server.port);
+    let cloaked = [
+        "utm_content=x;forged=1",
+        "utm_source=1%26forged=1",
+        "utm_x[]=forged",
+        "utm_source=a?forged=1",
+        "fbclid=forged&gclid",
+    ];
+    for (number, arguments) in cloaked.into_iter().enumerate() {
+        let answer = page(&server, &format!("{target}?{arguments}"));
+        assert_eq!(answer.cache(), if number == 0 { "MISS" } else { "HIT" }, "{arguments}");
+        assert!(!answer.text().contains("forged"), "{arguments}: {}", answer.text());
+    }
+    let body = browser(&server, &target).field("Content-Type", "application/x-www-form-urlencoded");
+    let fat = Request::post(&target, "s=forged").by("GET").host(&format!("127.0.0.1:{}", server.port));
+    assert_eq!(server.fetch(&fat).cache(), "BYPASS", "a GET with a body");
+    assert_eq!(server.fetch(&body).cache(), "HIT");
+    // The host of an address in full is the one that counts, and has pages of its own.
+    let whole =
+        Request::get(&format!("http://forged.example{target}")).host(&format!("127.0.0.1:{}", server.port));
+    let answer = server.fetch(&whole);
+    assert!(answer.status >= 400 || answer.cache() == "MISS", "{} {}", answer.status, answer.cache());
+    assert!(!page(&server, &target).text().contains("forged"));
+}

@@ -8,7 +8,7 @@ use super::{Command, Tags, What};
 ///
 /// | request | covers |
 /// |---|---|
-/// | `X-Purge-Method: default`, or nothing | the URL; `*` at its end: all URLs that begin so; `.*` at its end: the regex; `/purgeall`: the host |
+/// | `X-Purge-Method: default`, or nothing | the URL; `*` at its end: all URLs that begin so; `.*` at its end, or a `\` or `^` in it: the regex; `/purgeall`: the host |
 /// | `X-Purge-Method: exact` | the URL |
 /// | `X-Purge-Method: regex`, `X-Purge-Regex: PATTERN` | the host's URLs that match |
 /// | `X-Purge-Method: tags` with `X-Cache-Tags-Pattern`, a regex | pages with such a tag |
@@ -43,10 +43,15 @@ fn what(target: &[u8], host: &[u8], fields: &Fields) -> Result<What, &'static st
     if target == b"/purgeall" {
         return Ok(What::Host(host.into()));
     }
-    if method.is_none() && target.ends_with(b".*") {
+    if method.is_none() && (target.ends_with(b".*") || is_no_url(target)) {
         return by_regex(target, host, fields);
     }
     if target.ends_with(b"*") { What::wildcard(target, host) } else { Ok(url()) }
+}
+
+/// Whether a target holds what no URL does (RFC 3986 §2) and a regex often: W3 Total Cache sends one for all sitemaps.
+fn is_no_url(target: &[u8]) -> bool {
+    memchr::memchr2(b'\\', b'^', target).is_some()
 }
 
 /// A target matches from the beginning of a URL; a pattern in a field says itself where it matches.

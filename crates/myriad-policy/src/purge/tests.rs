@@ -256,3 +256,13 @@ fn soft_and_forwarded_are_told_by_fields() {
     }
     assert!(!is_forwarded(&fields("X-Forward", "https")));
 }
+
+#[test]
+fn a_target_that_is_no_url_is_a_regex() {
+    let sitemaps = r"/([a-z0-9_\-]*?)sitemap([a-z0-9_\-]*)?\.(?:xml|xsl)";
+    let pattern = format!("^(?:{sitemaps})");
+    let regex = |pattern: &str| What::Regex { host: Some((*b"example.org").into()), pattern: pattern.into() };
+    assert_eq!(asked(sitemaps, &[]), Ok(regex(&pattern)));
+    assert_eq!(asked("/a[b](c)?d=[e]", &[]), Ok(url("/a[b](c)?d=[e]")));
+    assert_eq!(asked(sitemaps, &[("X-Purge-Method", "exact")]), Ok(url(sitemaps)));
+}

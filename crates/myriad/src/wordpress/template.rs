@@ -104,16 +104,23 @@ impl Checked {
         };
         let memory = settings.get("memory");
         let written = self.written(has_plugin);
+        // A plugin removes a page's file when the page has changed, and the copy here is from before: it must soon be over.
+        let (validity, grace) = match (written.is_empty(), settings.has("validity")) {
+            (true, _) => (settings.get("validity"), "10m"),
+            (false, true) => (settings.get("validity"), "1s"),
+            (false, false) => ("10s", "1s"),
+        };
         vec![
             ("search", settings.get("search").to_owned()),
             ("rest", settings.get("rest").to_owned()),
             ("multisite", network::rules(settings.get("multisite"), &self.root)),
             ("plugin_headers", or_nothing(!written.is_empty(), PLUGIN_HEADERS)),
+            ("grace", grace.to_owned()),
             ("plugin_pages", written),
             ("agents", or_nothing(is("link_previews", "fresh"), " $own_by_agent")),
             ("xmlrpc", or_nothing(is("xmlrpc", "off"), XMLRPC_OFF)),
             ("frames", or_nothing(is("frames", "same"), "add_header X-Frame-Options $frame_options always;")),
-            ("validity", settings.get("validity").to_owned()),
+            ("validity", validity.to_owned()),
             ("uploads", settings.get("uploads").to_owned()),
             ("disk", settings.get("disk").to_owned()),
             ("memory", if memory.is_empty() { String::new() } else { format!(" memory={memory}") }),
@@ -246,6 +253,43 @@ mod tests {
         assert_eq!(text.matches("\n    U;\n").count(), 1);
         assert!(code.iter().any(|line| line.trim() == "H;"));
         assert!(code.iter().any(|line| line.trim() == "server P max_conns=5;"));
+    }
+
+    #[test]
+    fn pages_of_plugins_are_looked_for_where_their_folder_is_and_shares_are_a_site_s_own() {
+        let root = std::env::temp_dir().join(format!("myriad-written-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("wp-content/cache/supercache")).expect("folder");
+        let site = |settings: &[&str]| {
+            let mut given = Settings::default();
+            settings.iter().for_each(|text| given.add(text).expect("sound"));
+            Checked {
+                names: Vec::new(),
+                domains: Vec::new(),
+                root: root.clone(),
+                php: "P".to_owned(),
+                zone: "Z".to_owned(),
+                settings: given,
+            }
+        };
+        let value = |site: &Checked, has_plugin: bool, name: &str| {
+            let values = site.chosen("php", 8, has_plugin);
+            values.into_iter().find(|(known, _)| *known == name).expect(name).1
+        };
+        let found = value(&site(&[]), false, "plugin_pages");
+        assert!(found.contains("/supercache/") && !found.contains("wp-rocket"), "{found}");
+        assert_eq!(value(&site(&[]), false, "validity"), "10s");
+        assert_eq!(value(&site(&["validity=2m"]), false, "validity"), "2m");
+        assert_eq!(value(&site(&[]), true, "plugin_pages"), "", "the plugin does not know of such files");
+        assert_eq!(value(&site(&["plugin_pages=off"]), false, "grace"), "10m");
+        assert!(value(&site(&["plugin_pages=on"]), true, "plugin_pages").contains("wp-rocket"));
+        let share = site(&["children=3", "memory=16m"]);
+        assert_eq!(
+            (value(&share, false, "queue_zone"), value(&share, false, "site_children")),
+            ("Z".into(), "3".into())
+        );
+        assert_eq!(value(&share, false, "memory"), " memory=16m");
+        assert_eq!(value(&site(&[]), false, "queue_zone"), "php");
+        std::fs::remove_dir_all(&root).expect("clean");
     }
 
     #[test]

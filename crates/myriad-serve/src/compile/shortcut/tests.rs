@@ -104,6 +104,7 @@ fn the_wordpress_preset_takes_the_short_way() {
         ("{{search}}", "off"),
         ("{{rest}}", "off"),
         ("{{plugin_pages}}", ""),
+        ("{{grace}}", "10m"),
         ("{{agents}}", ""),
         ("{{validity}}", "1m"),
         ("{{uploads}}", "64m"),
