@@ -261,7 +261,9 @@ mod tests {
         std::fs::create_dir_all(root.join("wp-content/cache/supercache")).expect("folder");
         let site = |settings: &[&str]| {
             let mut given = Settings::default();
-            settings.iter().for_each(|text| given.add(text).expect("sound"));
+            for text in settings {
+                given.add(text).expect("sound");
+            }
             Checked {
                 names: Vec::new(),
                 domains: Vec::new(),
