@@ -21,8 +21,9 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
         options.certificates = true;
         return Ok(options);
     }
-    if arguments.first().is_some_and(|first| first == "wordpress") {
-        return wordpress::parse(arguments.into_iter().skip(1));
+    let kind = arguments.first().and_then(|first| wordpress::Kind::named(first.to_str()?));
+    if let Some(kind) = kind {
+        return wordpress::parse(kind, arguments.into_iter().skip(1));
     }
     let mut options = Options::default();
     let mut arguments = arguments.into_iter();

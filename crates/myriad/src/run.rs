@@ -62,14 +62,15 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
         return Ok(Some(Origin { paths: Paths::new(options), directives, preset: None }));
     };
     if asked.is_template() {
-        return print(wordpress::template());
+        return print(asked.kind.preset().as_bytes());
     }
     if let Some(done) = asked.installed() {
         return print((done?.join("\n") + "\n").as_bytes());
     }
-    let site = asked.site()?;
+    let kind = asked.kind;
+    let site = asked.site().map_err(|error| kind.worded(error))?;
     for warning in &site.warnings {
-        say(Level::Warn, warning);
+        say(Level::Warn, &kind.worded(warning));
     }
     if asked.print {
         return print(&site.text);
@@ -80,7 +81,7 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
     made.map_err(|error| {
         format!("wordpress: {}: {error}; name another folder with --prefix", site.prefix.display())
     })?;
-    let configuration = wordpress::name(&site.prefix);
+    let configuration = wordpress::name(kind, &site.prefix);
     let paths = Paths { prefix: site.prefix, configuration, error_log: None };
     Ok(Some(Origin { paths, directives: Vec::new(), preset: Some(preset) }))
 }

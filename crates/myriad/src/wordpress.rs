@@ -1,4 +1,4 @@
-//! `myriad wordpress`: a site's folder and php-fpm's address in, the built-in preset out.
+//! `myriad wordpress` and `myriad php`: a site's folder and php-fpm's address in, the built-in preset out.
 //!
 //! ```text
 //! arguments -> Options -> Checked, each site -> template, filled in -> Site -> Preset
@@ -10,6 +10,7 @@ mod authorities;
 mod checked;
 mod children;
 mod https;
+mod kind;
 mod network;
 mod object_cache;
 mod object_cache_change;
@@ -31,9 +32,9 @@ mod values;
 pub(crate) use arguments::parse;
 pub(crate) use children::of_running as children_of_running;
 pub(crate) use https::SelfSigned;
+pub(crate) use kind::Kind;
 pub(crate) use options::Options;
 pub(crate) use prefix::{name, pid_file, prefix, prepare};
 pub(crate) use preset::Preset;
 pub(crate) use running::{Command, facts, greeting};
 pub(crate) use settings::largest_upload;
-pub(crate) use template::template;

@@ -15,6 +15,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad wordpress --install-object-cache ADDRESS | --remove-object-cache
               --root DIR
        myriad wordpress status | reload | stop [--prefix DIR]
+       myriad php ...        (the same for any other PHP system)
        myriad certificates [-p prefix] [-c filename] | wordpress ...
        myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
        myriad cache ls | show URL | stats        (each has its --help)
@@ -81,8 +82,8 @@ myriad wordpress serves a WordPress site without a configuration file:
 ";
 
 /// Commands: first words of a command line that are no options.
-pub(super) const COMMANDS: [&str; 8] =
-    ["cache", "certificates", "doctor", "purge", "tune", "upstream", "warm", "wordpress"];
+pub(super) const COMMANDS: [&str; 9] =
+    ["cache", "certificates", "doctor", "php", "purge", "tune", "upstream", "warm", "wordpress"];
 
 /// Long options.
 pub(super) const LONG: [&str; 4] = ["--explain", "--help", "--method", "--version"];

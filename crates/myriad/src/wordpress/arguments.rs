@@ -2,15 +2,20 @@
 
 use std::ffi::OsString;
 
+use super::kind::Kind;
 use super::object_cache_change::ObjectCache;
 use super::options::Options;
 use super::placement::Placement;
 use super::{running, values};
 use crate::cli;
 
-/// Reads the arguments after the word `wordpress`.
-pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli::Options, String> {
-    let mut site = Options::default();
+/// Reads the arguments after the word `wordpress` or `php`.
+pub(crate) fn parse(kind: Kind, arguments: impl Iterator<Item = OsString>) -> Result<cli::Options, String> {
+    parsed(kind, arguments).map_err(|error| kind.worded(error))
+}
+
+fn parsed(kind: Kind, mut arguments: impl Iterator<Item = OsString>) -> Result<cli::Options, String> {
+    let mut site = Options { kind, ..Options::default() };
     let mut options = cli::Options::default();
     while let Some(argument) = arguments.next() {
         let text = argument.to_string_lossy().into_owned();
@@ -72,12 +77,13 @@ mod tests {
     use super::*;
 
     fn arguments(words: &[&str]) -> Result<cli::Options, String> {
-        parse(words.iter().map(OsString::from).collect::<Vec<_>>().into_iter())
+        parse(Kind::WordPress, words.iter().map(OsString::from).collect::<Vec<_>>().into_iter())
     }
 
     #[test]
     fn near_options_are_suggested() {
-        let said = |words: &[&str]| parse(words.iter().map(OsString::from)).expect_err("none");
+        let said =
+            |words: &[&str]| parse(Kind::WordPress, words.iter().map(OsString::from)).expect_err("none");
         assert_eq!(
             said(&["--rot", "/x"]),
             "invalid option: \"--rot\", did you mean \"--root\"? (see myriad -h)"
@@ -107,5 +113,21 @@ mod tests {
         let site = options.wordpress.expect("site");
         assert_eq!((site.children, site.names), (Some(7), vec!["a".into(), "b".into(), "c".into()]));
         assert!(arguments(&["--root=/srv", "--php=/p", "--php-children=x"]).is_err());
+    }
+
+    #[test]
+    fn php_takes_the_same_but_what_is_wordpress_s() {
+        let said = |words: &[&str]| parse(Kind::Php, words.iter().map(OsString::from));
+        let options = said(&["--root=/srv", "--php=/p", "--set", "validity=5s"]).expect("sound");
+        assert_eq!(options.wordpress.expect("site").kind, Kind::Php);
+        assert!(said(&["--print"]).expect("alone").wordpress.expect("site").is_template());
+        for (words, part) in [
+            (&["--php=/p"][..], "php: --root is missing"),
+            (&["--root=/srv", "--php=/p", "--set", "search=on"], "php: search is a setting of WordPress"),
+            (&["--root=/srv", "--install-plugin"], "php: --install-plugin is for WordPress"),
+        ] {
+            let error = said(words).expect_err("refused");
+            assert!(error.starts_with(part), "{error}");
+        }
     }
 }

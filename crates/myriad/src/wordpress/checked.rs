@@ -4,6 +4,7 @@ use std::net::ToSocketAddrs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use super::kind::Kind;
 use super::options::Options;
 use super::settings::Settings;
 use super::{sites, values};
@@ -11,6 +12,7 @@ use super::{sites, values};
 /// A site, its values checked.
 #[derive(Clone, Debug)]
 pub(super) struct Checked {
+    pub(super) kind: Kind,
     pub(super) names: Vec<String>,
     pub(super) domains: Vec<String>,
     pub(super) root: PathBuf,
@@ -29,10 +31,10 @@ impl Options {
             for domain in &domains {
                 values::add_names(&mut names, domain);
             }
-            let root = checked_root(&self.root, "--root")?;
+            let root = checked_root(self.kind, &self.root, "--root")?;
             let php = php_address(&self.php, "--php", warnings)?;
-            let (zone, settings) = ("wordpress".to_owned(), self.settings.clone());
-            return Ok(vec![Checked { names, domains, root, php, zone, settings }]);
+            let (zone, settings) = (self.kind.zone().to_owned(), self.settings.clone());
+            return Ok(vec![Checked { kind: self.kind, names, domains, root, php, zone, settings }]);
         }
         let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
         let zones = sites::zones(&lines);
@@ -41,26 +43,33 @@ impl Options {
                 format!("wordpress: {}: {}", line.place, text.trim_start_matches("wordpress: "))
             };
             let mut said = Vec::new();
-            let root = checked_root(&line.root, "folder").map_err(at)?;
+            let root = checked_root(self.kind, &line.root, "folder").map_err(at)?;
+            self.kind.allows(&line.settings).map_err(at)?;
             let php = php_address(&line.php, "php", &mut said).map_err(at)?;
             warnings.extend(said.into_iter().map(at));
             let domains = if line.https { line.names.clone() } else { Vec::new() };
             let settings = line.settings.before(&self.settings);
-            Ok(Checked { names: line.names.clone(), domains, root, php, zone, settings })
+            Ok(Checked { kind: self.kind, names: line.names.clone(), domains, root, php, zone, settings })
         });
         checked.collect()
     }
 }
 
 /// Folder of a site, if it holds WordPress; `option` is the option that named it.
-pub(super) fn checked_root(root: &Path, option: &str) -> Result<PathBuf, String> {
+pub(super) fn checked_root(kind: Kind, root: &Path, option: &str) -> Result<PathBuf, String> {
     let root = root.canonicalize().map_err(|error| {
         format!(
-            "wordpress: {option} {}: {error}; name the folder that WordPress was unpacked into",
+            "wordpress: {option} {}: {error}; name the folder that visitors see, with index.php",
             root.display()
         )
     })?;
-    for part in ["index.php", "wp-includes"] {
+    for part in kind.parts() {
+        if !root.join(part).exists() && kind == Kind::Php {
+            return Err(format!(
+                "wordpress: {} holds no {part}; {option} names the folder that visitors see",
+                root.display()
+            ));
+        }
         if !root.join(part).exists() {
             return Err(format!(
                 "wordpress: {} holds no {part}, so it is not WordPress's folder; \
@@ -102,7 +111,7 @@ mod tests {
     fn a_folder_without_wordpress_is_refused_with_a_remedy() {
         let folder = std::env::temp_dir().join(format!("myriad-no-wordpress-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("folder");
-        let error = checked_root(&folder, "--root").expect_err("refused");
+        let error = checked_root(Kind::WordPress, &folder, "--root").expect_err("refused");
         assert!(error.contains("holds no index.php") && error.contains("--root names"), "{error}");
         std::fs::remove_dir_all(&folder).expect("clean");
     }

@@ -12,6 +12,7 @@ use std::io;
 use std::path::Path;
 
 use super::checked::checked_root;
+use super::kind::Kind;
 use super::object_cache_change::ObjectCache;
 use super::options::Options;
 use super::site_files::{as_owner, make_folders, random, replace};
@@ -55,7 +56,7 @@ impl Options {
         let option = change.option();
         let mut done = Vec::new();
         for (root, _) in self.roots()? {
-            let content = checked_root(&root, "--root")?.join("wp-content");
+            let content = checked_root(Kind::WordPress, &root, "--root")?.join("wp-content");
             let file = content.join("object-cache.php");
             let is_foreign = fs::read_to_string(&file).is_ok_and(|text| !text.contains(OURS));
             if is_foreign {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::https::Https;
+use super::kind::Kind;
 use super::object_cache_change::ObjectCache;
 use super::placement::Placement;
 use super::settings::Settings;
@@ -12,6 +13,8 @@ use super::{children, values};
 /// Options behind `myriad wordpress`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
+    /// What is known of the sites.
+    pub(crate) kind: Kind,
     pub(super) root: PathBuf,
     pub(super) php: String,
     pub(super) children: Option<u32>,
@@ -38,7 +41,7 @@ pub(crate) struct Options {
 impl Options {
     /// Whether only `--print` was given: without a site the preset is shown with its words in braces.
     pub(crate) fn is_template(&self) -> bool {
-        self.print && *self == Self { print: true, ..Self::default() }
+        self.print && *self == Self { print: true, kind: self.kind, ..Self::default() }
     }
 
     /// Checks that the options name one site completely, or several.
@@ -78,6 +81,14 @@ impl Options {
     pub(super) fn check(&self) -> Result<(), String> {
         if !self.is_several() {
             self.https.check()?;
+        }
+        self.kind.allows(&self.settings)?;
+        let writes = [
+            ("--install-plugin", self.install.is_some()),
+            ("--install-object-cache", self.object_cache.is_some()),
+        ];
+        if let Some((option, _)) = writes.iter().find(|(_, given)| *given && self.kind == Kind::Php) {
+            return Err(format!("wordpress: {option} is for WordPress"));
         }
         self.names.iter().try_for_each(|name| values::name(name))?;
         self.listen.as_deref().map_or(Ok(()), |listen| values::listen("--listen", listen))

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::checked::{Checked, checked_root};
+use super::kind::Kind;
 use super::options::Options;
 use super::placement::Placement;
 use super::prefix::prefix;
@@ -137,7 +138,7 @@ impl Options {
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
         let mut done = Vec::new();
         for (root, zone) in self.roots()? {
-            let content = checked_root(&root, "--root")?.join("wp-content");
+            let content = checked_root(Kind::WordPress, &root, "--root")?.join("wp-content");
             let secret = random::<SECRET_BYTES>("--install-plugin")?;
             keep_hash(&prefix, &zone, &secret)?;
             let connection = connection(&prefix, &zone, &secret)?;
@@ -228,6 +229,7 @@ mod tests {
         fs::write(root.join("index.php"), "<?php").expect("index");
         let options = Options { root: root.clone(), prefix: Some(top.join("prefix")), ..Options::default() };
         let sites = [Checked {
+            kind: Kind::WordPress,
             names: vec!["a.test".to_owned()],
             domains: Vec::new(),
             root: root.clone(),

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::kind::Kind;
+
 /// The prefix: what `--prefix` said, or its default.
 pub(crate) fn prefix(said: Option<&Path>) -> PathBuf {
     said.map_or_else(|| default_prefix(rustix::process::geteuid().is_root()), Path::to_owned)
@@ -32,6 +34,6 @@ pub(crate) fn prepare(prefix: &Path) -> std::io::Result<()> {
 }
 
 /// File name of the preset in diagnostics.
-pub(crate) fn name(prefix: &Path) -> PathBuf {
-    prefix.join("wordpress.conf")
+pub(crate) fn name(kind: Kind, prefix: &Path) -> PathBuf {
+    prefix.join(kind.word()).with_extension("conf")
 }

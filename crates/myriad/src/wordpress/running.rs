@@ -12,6 +12,7 @@ use myriad_conf::model::{ListenAddress, ListenConf, MainConf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 
+use super::kind::Kind;
 use super::prefix::{pid_file, prefix};
 use crate::accounts;
 use crate::admin::{Known, Running, Words, help};
@@ -20,7 +21,7 @@ use crate::instance::{Holder, holder};
 use crate::pidfile::reason;
 
 const USAGE: &str = "\
-Usage: myriad wordpress status [--prefix DIR]
+Usage: myriad wordpress status [--prefix DIR]      (or: myriad php status ...)
        myriad wordpress reload [--prefix DIR]
        myriad wordpress stop   [--prefix DIR]
 
@@ -53,10 +54,11 @@ impl Command {
     /// Command that the first two arguments name.
     pub(crate) fn named(arguments: &[OsString]) -> Option<Self> {
         let [first, second, ..] = arguments else { return None };
-        match (first.to_str()?, second.to_str()?) {
-            ("wordpress", "status") => Some(Self::Status),
-            ("wordpress", "reload") => Some(Self::Reload),
-            ("wordpress", "stop") => Some(Self::Stop),
+        Kind::named(first.to_str()?)?;
+        match second.to_str()? {
+            "status" => Some(Self::Status),
+            "reload" => Some(Self::Reload),
+            "stop" => Some(Self::Stop),
             _ => None,
         }
     }

@@ -86,6 +86,13 @@ impl Settings {
         given.unwrap_or_else(|| default_of(name))
     }
 
+    /// A setting that was given and is about WordPress alone.
+    pub(super) fn of_wordpress(&self) -> Option<&str> {
+        const OF_WORDPRESS: [&str; 7] =
+            ["search", "rest", "multisite", "plugin_pages", "link_previews", "xmlrpc", "frames"];
+        self.0.iter().map(|(name, _)| *name).find(|name| OF_WORDPRESS.contains(name))
+    }
+
     /// Whether it was given.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| *known == name)

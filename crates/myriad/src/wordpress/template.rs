@@ -4,13 +4,11 @@ use std::path::Path;
 
 use super::checked::Checked;
 use super::https::Https;
+use super::kind::Kind;
 use super::options::Options;
 use super::quoting::quoted;
 use super::settings::written_pages;
 use super::{children, network, plugin, sites};
-
-/// The preset, in the nginx language, with `{{tokens}}` that the command line fills in.
-const PRESET: &str = include_str!("../../../../presets/wordpress.conf");
 
 /// Lines that begin and end a part of the preset: one is repeated for each pool of php-fpm, one for each site.
 const EACH_POOL: &str = "{{each pool}}";
@@ -19,11 +17,6 @@ const END: &str = "{{end}}";
 
 /// Words of the preset, each with the text that replaces it.
 type Values<'a> = Vec<(&'a str, String)>;
-
-/// The preset as it is built in, its words in double braces not filled in.
-pub(crate) fn template() -> &'static [u8] {
-    PRESET.as_bytes()
-}
 
 impl Options {
     /// The preset filled in for these sites; `listens` are the addresses for HTTP and for HTTPS.
@@ -73,7 +66,7 @@ impl Options {
         let of_all =
             [("issuer", https.issuers(prefix)?), ("unknown_names", unknown_names), ("plugins", plugins)];
         let of_pools = pools.iter().map(|php| self.of_pool(&pools, php)).collect::<Result<Vec<_>, _>>()?;
-        Ok(fill(PRESET, &of_all, &[(EACH_POOL, &of_pools), (EACH_SITE, &of_sites)]))
+        Ok(fill(self.kind.preset(), &of_all, &[(EACH_POOL, &of_pools), (EACH_SITE, &of_sites)]))
     }
 
     /// Values of a pool of php-fpm.
@@ -106,6 +99,7 @@ impl Checked {
         let written = self.written(has_plugin);
         // A plugin removes a page's file when the page has changed, and the copy here is from before: it must soon be over.
         let (validity, grace) = match (written.is_empty(), settings.has("validity")) {
+            (true, false) if self.kind == Kind::Php => ("10s", "10s"),
             (true, _) => (settings.get("validity"), "10m"),
             (false, true) => (settings.get("validity"), "1s"),
             (false, false) => ("10s", "1s"),
@@ -230,6 +224,7 @@ mod tests {
         let names = [("listen", "L"), ("https", "H;"), ("server_name", "N"), ("root", "R"), ("pool", "G")];
         let more = [("cache", "C"), ("zone", "Z"), ("purgers", ""), ("purge_access", ""), ("clock", "K;")];
         let checked = Checked {
+            kind: Kind::WordPress,
             names: Vec::new(),
             domains: Vec::new(),
             root: PathBuf::from("/nowhere"),
@@ -245,7 +240,11 @@ mod tests {
         let pool = owned(vec![("pool", "G"), ("php", "P"), ("php_children", "5")]);
         let of_all = [("issuer", "I;"), ("unknown_names", "U;"), ("plugins", "A;")];
         let of_all = of_all.map(|(name, value)| (name, value.to_owned()));
-        let text = fill(PRESET, &of_all, &[(EACH_POOL, &[pool]), (EACH_SITE, &[site.clone(), site])]);
+        let text = fill(
+            Kind::WordPress.preset(),
+            &of_all,
+            &[(EACH_POOL, &[pool]), (EACH_SITE, &[site.clone(), site])],
+        );
         let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
         assert!(!code.iter().any(|line| line.contains("{{")), "a token is left");
         assert_eq!(code.iter().filter(|line| line.trim() == "root R;").count(), 2, "each has its root");
@@ -265,6 +264,7 @@ mod tests {
                 given.add(text).expect("sound");
             }
             Checked {
+                kind: Kind::WordPress,
                 names: Vec::new(),
                 domains: Vec::new(),
                 root: root.clone(),
@@ -297,6 +297,7 @@ mod tests {
     #[test]
     fn sites_with_one_pool_share_its_group() {
         let site = |php: &str| Checked {
+            kind: Kind::WordPress,
             names: Vec::new(),
             domains: Vec::new(),
             root: PathBuf::new(),

@@ -1,0 +1,189 @@
+//! `myriad php` before a system of which it knows nothing: MediaWiki, with its database in a file.
+
+use std::path::Path;
+use std::process::Command;
+
+use myriad_tests::{Answer, Php, Place, Request, Server, Visitor, all_at_once, binary, wait_for};
+
+/// Folder of Debian's package.
+const MEDIAWIKI: &str = "/usr/share/mediawiki";
+const PASSWORD: &str = "a-password-of-a-test";
+
+/// What stands behind the settings that the installation writes: pages have an address of their own, a cache before the wiki may keep
+/// them, and is told what has changed.
+const SETTINGS: &str = "
+$wgArticlePath = '/wiki/$1'; $wgUseCdn = true; $wgCdnServers = ['127.0.0.1:@PORT@']; $wgJobRunRate = 0; $wgMainCacheType = CACHE_NONE;
+";
+
+/// A wiki with one page, and the server before it.
+struct Wiki {
+    server: Server,
+    _php: Php,
+}
+
+impl Wiki {
+    fn start() -> Self {
+        let mut place = Place::new();
+        install(&place);
+        let settings = place.path("conf/LocalSettings.php");
+        let php = Php::start_with(&mut place, &format!("env[MW_CONFIG_FILE] = {}", settings.display()));
+        let mut command = Command::new(binary());
+        command
+            .args(["php", "--root", MEDIAWIKI, "--php", &place.fill("@PHP@")])
+            .arg("--prefix")
+            .arg(place.folder());
+        command.args(["--listen", &place.fill("127.0.0.1:@PORT@")]);
+        Self { server: Server::run(place, command), _php: php }
+    }
+
+    fn request(&self, target: &str) -> Request {
+        Request::get(target).host(&format!("127.0.0.1:{}", self.server.port))
+    }
+
+    fn page(&self, target: &str) -> Answer {
+        self.server.fetch(&self.request(target))
+    }
+
+    /// The administrator, logged in as programs do it.
+    fn administrator(&self) -> Visitor {
+        let mut visitor = Visitor::new(self.server.port);
+        let token = token(&mut visitor, "login");
+        let form = [
+            ("action", "login"),
+            ("format", "json"),
+            ("lgname", "Admin"),
+            ("lgpassword", PASSWORD),
+            ("lgtoken", &token),
+        ];
+        let answer = visitor.post("/api.php", &form).text();
+        assert!(answer.contains("\"result\":\"Success\""), "{answer}");
+        visitor
+    }
+}
+
+/// Makes the wiki in the place's folder, as whoever runs PHP.
+fn install(place: &Place) {
+    assert!(
+        Path::new(MEDIAWIKI).join("index.php").exists(),
+        "MediaWiki is missing: scripts/install-packages test"
+    );
+    for folder in ["db", "conf"] {
+        std::fs::create_dir_all(place.path(folder)).expect("folder");
+    }
+    let mut command = Command::new("php");
+    command.arg(format!("{MEDIAWIKI}/maintenance/install.php")).env("MW_CONFIG_FILE", "/nonexistent");
+    command.args(["--dbtype", "sqlite", "--dbname", "wiki", "--scriptpath", "", "--pass", PASSWORD]);
+    command.args(["--server", &place.fill("http://127.0.0.1:@PORT@")]).arg("--dbpath").arg(place.path("db"));
+    command.arg("--confpath").arg(place.path("conf")).args(["A wiki", "Admin"]);
+    let output = command.output().expect("php starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let settings = place.read("conf/LocalSettings.php") + &place.fill(SETTINGS);
+    place.write("conf/LocalSettings.php", settings);
+    // Started by root, PHP runs as another user.
+    let mut owner = Command::new("chown");
+    let _ = owner.args(["-R", "www-data:"]).arg(place.path("db")).arg(place.path("conf")).output();
+}
+
+/// A token of the wiki for what changes something.
+fn token(visitor: &mut Visitor, kind: &str) -> String {
+    let answer = visitor.get(&format!("/api.php?action=query&meta=tokens&type={kind}&format=json")).text();
+    let token = answer.split(&format!("{kind}token\":\"")).nth(1).and_then(|rest| rest.split('"').next());
+    token.unwrap_or_else(|| panic!("a token in {answer}")).replace("\\\\", "\\")
+}
+
+#[test]
+fn a_wiki_is_served_from_the_cache_and_each_member_by_php() {
+    let wiki = Wiki::start();
+    let main = "/wiki/Main_Page";
+    let first = wiki.page(main);
+    assert_eq!((first.status, first.cache()), (200, "MISS"));
+    assert!(first.text().contains("MediaWiki has been installed"));
+    for cookie in ["", "_ga=GA1.2.3; _gid=4", "cookieconsent_status=dismiss"] {
+        let answer = wiki.server.fetch(&wiki.request(main).field("Cookie", cookie));
+        assert_eq!((answer.cache(), answer.body == first.body), ("HIT", true), "{cookie:?}");
+    }
+    assert!(
+        all_at_once(wiki.server.port, 50, &wiki.request("/wiki/Special:Version"))
+            .iter()
+            .all(|answer| answer.status == 200)
+    );
+    let own = [
+        wiki.request(main).field("Cookie", "wiki_session=0123"),
+        wiki.request(main).field("Cookie", "_ga=1; wikiUserID=1"),
+        wiki.request(main).field("Cookie", "_ga"),
+        wiki.request(main).field("Authorization", "Basic YTpi"),
+        wiki.request(main).field("X-Requested-With", "XMLHttpRequest"),
+    ];
+    for request in own {
+        assert_eq!(wiki.server.fetch(&request).cache(), "BYPASS", "{request:?}");
+    }
+    // A form sets a session's cookie: nobody else gets that page.
+    let log_in = "/index.php?title=Special:UserLogin";
+    for _ in 0..2 {
+        let answer = wiki.page(log_in);
+        assert!(
+            answer.field("Set-Cookie").is_some_and(|cookie| cookie.contains("session")),
+            "{}",
+            answer.text()
+        );
+        assert_eq!(answer.cache(), "MISS");
+    }
+    let mut member = wiki.administrator();
+    let seen = member.get(main);
+    assert_eq!(seen.cache(), "BYPASS");
+    assert!(seen.text().contains("pt-userpage"), "a member sees their own page");
+    let stranger = wiki.page(main);
+    assert_eq!(stranger.cache(), "HIT");
+    assert!(!stranger.text().contains("pt-userpage"), "and nobody else does");
+}
+
+#[test]
+fn a_page_that_is_edited_shows_at_once_since_the_wiki_purges_it() {
+    let wiki = Wiki::start();
+    let main = "/wiki/Main_Page";
+    let mut member = wiki.administrator();
+    wiki.page(main);
+    assert_eq!(wiki.page(main).cache(), "HIT");
+    let token = token(&mut member, "csrf");
+    let form = [
+        ("action", "edit"),
+        ("format", "json"),
+        ("title", "Main Page"),
+        ("text", "Other words."),
+        ("token", &token),
+    ];
+    let answer = member.post("/api.php", &form).text();
+    assert!(answer.contains("\"result\":\"Success\""), "{answer}");
+    // It says so behind its answer, by PURGE.
+    wait_for("the edited page", || wiki.page(main).text().contains("Other words."));
+    assert_eq!(wiki.page(main).cache(), "HIT");
+}
+
+#[test]
+fn files_are_sent_and_what_is_nobody_s_business_is_not_there() {
+    let wiki = Wiki::start();
+    let picture = wiki.page("/resources/assets/mediawiki.png");
+    assert_eq!((picture.status, picture.field("Content-Type")), (200, Some("image/png")));
+    assert_eq!(
+        picture.body,
+        std::fs::read(format!("{MEDIAWIKI}/resources/assets/mediawiki.png")).expect("a file")
+    );
+    for target in [
+        "/includes/Setup.php",
+        "/maintenance/install.php",
+        "/composer.json",
+        "/.htaccess",
+        "/index.php.bak",
+        "/vendor/autoload.php",
+        "/images/evil.php",
+        "/maintenance/README.md",
+    ] {
+        assert_eq!(wiki.page(target).status, 404, "{target}");
+    }
+    // What a visitor makes up of themselves reaches no shared page.
+    let target = "/index.php?title=Main_Page&action=history";
+    let forged =
+        wiki.request(target).field("X-Forwarded-Host", "forged.example").field("X-Original-URL", "/forged");
+    assert!(!wiki.server.fetch(&forged).text().contains("forged"));
+    assert!(!wiki.page(target).text().contains("forged"));
+}
