@@ -19,11 +19,6 @@ pub struct Php {
 impl Php {
     /// Starts with four children and gives the configuration's `@PHP@` the socket's address.
     pub fn start(place: &mut Place) -> Self {
-        Self::start_with(place, "")
-    }
-
-    /// The same, with further lines of the pool.
-    pub fn start_with(place: &mut Place, lines: &str) -> Self {
         Self::start_pool(place, "pm = static\npm.max_children = 4\n")
     }
 
@@ -61,7 +56,7 @@ fn configuration(folder: &Path, children: &str) -> String {
     format!(
         "[global]\nerror_log = {0}/php.log\nlog_level = warning\n[test]\n{identity}listen = {0}/php.sock\n\
          listen.mode = 0666\nlisten.backlog = 1024\n{children}\
-         php_value[upload_max_filesize] = 100M\nphp_value[post_max_size] = 100M\nphp_value[memory_limit] = 256M\n{lines}\n",
+         php_value[upload_max_filesize] = 100M\nphp_value[post_max_size] = 100M\nphp_value[memory_limit] = 256M\n",
         folder.display()
     )
 }

@@ -26,7 +26,9 @@ impl Wiki {
         let mut place = Place::new();
         install(&place);
         let settings = place.path("conf/LocalSettings.php");
-        let php = Php::start_with(&mut place, &format!("env[MW_CONFIG_FILE] = {}", settings.display()));
+        let pool =
+            format!("pm = static\npm.max_children = 4\nenv[MW_CONFIG_FILE] = {}\n", settings.display());
+        let php = Php::start_pool(&mut place, &pool);
         let mut command = Command::new(binary());
         command
             .args(["php", "--root", MEDIAWIKI, "--php", &place.fill("@PHP@")])
