@@ -424,7 +424,7 @@ const SUITE: &[(&str, &str, &str)] = &[
         "an error where `RST_STREAM` comes behind a whole answer, which is passed on",
     ),
     (
-        "proxy_h2_headers.t, grpc.t",
+        "proxy_h2_headers.t, grpc.t, grpc_ssl.t",
         "`huffman`, `dynamic table size 1`; all with an empty value in the Huffman code",
         "that a padding of eight bits is taken, which RFC 7541 section 5.2 forbids; a table of 0 bytes",
     ),
