@@ -21,7 +21,7 @@ fn pool(site: &WordPress, name: &str, lines: &str) -> PathBuf {
     let identity = identity.join("\n") + "\n";
     let socket = folder.join(format!("run/php-{name}.sock"));
     let text = format!(
-        "[{name}]\n{identity}listen = {}\nlisten.mode = 0666\npm = static\npm.max_children = 2\npm.status_path = /myriad-fpm-status\n{lines}",
+        "[{name}]\n{identity}listen = {}\nlisten.mode = 0666\npm = static\npm.max_children = 2\npm.status_path = /fpm-status\n{lines}",
         socket.display()
     );
     std::fs::write(folder.join(format!("etc/pools/{name}.conf")), text).expect("pool");

@@ -106,6 +106,7 @@ fn php_fpm_and_php_run_with_what_was_planned() {
         "pm.max_children = 16",
         "pm.start_servers = 4",
         "listen.backlog = 1024",
+        "pm.status_path = /fpm-status",
         "rlimit_files = 65536",
     ] {
         assert!(pools.contains(line), "{line}\n{pools}");

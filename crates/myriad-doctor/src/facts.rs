@@ -10,8 +10,6 @@ pub struct Facts {
     pub now_s: u64,
     /// Memory of the machine, bytes.
     pub memory: Seen<u64>,
-    /// Processors.
-    pub cores: u32,
     /// Open files that Myriad's worker process may have.
     pub descriptors: Seen<u64>,
     /// `net.core.somaxconn`.

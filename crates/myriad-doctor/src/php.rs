@@ -96,7 +96,7 @@ fn few_children(facts: &Facts, report: Report<'_>) {
     match &facts.pool {
         Err(why) => report.unseen(
             format!("php-fpm's status could not be read: {why}"),
-            "pm.status_path = /myriad-fpm-status in the pool's file, as myriad tune --apply writes it",
+            "pm.status_path = /fpm-status in the pool's file, as myriad tune --apply writes it",
         ),
         Ok(Pool { reached, queue, total, .. }) if *reached > 0 || *queue > 0 => report.warn(
             format!(

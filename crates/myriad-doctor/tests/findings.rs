@@ -39,7 +39,6 @@ fn sound() -> Facts {
     Facts {
         now_s: NOW_S,
         memory: Ok(4 << 30),
-        cores: 2,
         descriptors: Ok(65_536),
         backlog: Ok(4096),
         swap: Ok(Swap { total: 0, used: 0 }),

@@ -34,6 +34,8 @@ pub struct Php {
     pub version: (u32, u32),
     /// Names of php-fpm's pools.
     pub pools: Vec<String>,
+    /// Those of them that have a `pm.status_path` of their own.
+    pub with_status: Vec<String>,
     /// Whether APCu is installed.
     pub apcu: bool,
 }

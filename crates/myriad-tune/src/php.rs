@@ -108,12 +108,14 @@ fn pool_lines(facts: &Facts, pool: &str, children: u32, pools: u32, file: &mut C
         1024,
         "a rush waits a moment and is not refused; Myriad sends no more than there are children",
     );
-    file.set(
-        pool,
-        "pm.status_path",
-        "/myriad-fpm-status",
-        "for `myriad doctor`; it is no address of the site",
-    );
+    if !facts.php.as_ref().is_some_and(|php| php.with_status.iter().any(|own| own == pool)) {
+        file.set(
+            pool,
+            "pm.status_path",
+            "/fpm-status",
+            "for `myriad doctor` and origin_queue status=; it is no address of the site",
+        );
+    }
 }
 
 fn ini(facts: &Facts, php: &Php, budget: &Budget, sapi: &str, activate: String) -> ConfigFile {

@@ -25,7 +25,7 @@ fn facts(memory_mb: u64, cores: u32, worker_mb: u64, database: &str) -> Facts {
         memory: memory_mb * MIB,
         cores,
         body: 64 * MIB,
-        php: Some(Php { version: (8, 2), pools: vec!["www".into()], apcu: false }),
+        php: Some(Php { version: (8, 2), pools: vec!["www".into()], with_status: Vec::new(), apcu: false }),
         worker: Worker { bytes: worker_mb * MIB, measured: 3 },
         site_files: Some(958),
         database: Database::parse(database),
@@ -275,6 +275,15 @@ fn kernel_values_are_never_lowered() {
     assert_eq!(number(file, "", "net.ipv4.tcp_max_syn_backlog"), 4096);
     let limits = plan.file("/etc/security/limits.d/99-myriad.conf").expect("limits");
     assert!(number(limits, "", "* soft nofile") <= number(limits, "", "* hard nofile"));
+}
+
+#[test]
+fn status_path_of_a_pool_s_own_is_left() {
+    let mut facts = facts(4096, 2, 64, "");
+    let path = |facts: &Facts| pool_file(&plan(facts)).value("www", "pm.status_path").map(str::to_owned);
+    assert_eq!(path(&facts).as_deref(), Some("/fpm-status"));
+    facts.php.as_mut().expect("php").with_status = vec!["www".into()];
+    assert_eq!(path(&facts), None);
 }
 
 #[test]

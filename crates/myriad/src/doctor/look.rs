@@ -50,8 +50,6 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
     let facts = Facts {
         now_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()),
         memory: machine::memory(),
-        cores: std::thread::available_parallelism()
-            .map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1)),
         descriptors: machine::descriptors(stack.pid),
         backlog: machine::backlog(),
         swap: machine::swap(),

@@ -20,8 +20,8 @@ the name leads to, unless --at says otherwise), php-fpm and the files.
   --root DIR      : the folder of WordPress (default: the --root of that)
   --php ADDRESS   : php-fpm's socket, or HOST:PORT (default: the --php of that)
   --at HOST:PORT  : where Myriad listens (default: 127.0.0.1 and the URL's port)
-  --status PATH   : pm.status_path of php-fpm (default: /myriad-fpm-status, as
-                    `myriad tune` writes it, and /fpm-status)
+  --status PATH   : pm.status_path of php-fpm (default: /fpm-status, as
+                    `myriad tune` writes it)
   --all           : what is fine, too
   --json          : all findings as one JSON object
 

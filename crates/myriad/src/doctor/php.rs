@@ -13,8 +13,8 @@ use super::fastcgi::ask;
 use crate::wordpress::children_of_running;
 
 const SCRIPT: &str = include_str!("probe.php");
-/// Paths of the status, of which the first that answers counts.
-const STATUS: [&str; 2] = ["/myriad-fpm-status", "/fpm-status"];
+/// Path of the status, as `myriad tune` writes it.
+const STATUS: &str = "/fpm-status";
 /// Mark before the JSON: plugins may write before it.
 const MARK: &str = "MYRIAD:";
 
@@ -165,24 +165,16 @@ fn opcache(status: &serde_json::Value) -> Opcache {
 
 /// The pool's status.
 pub(super) fn pool(php: &str, status: Option<&str>) -> Seen<Pool> {
-    let paths = status.map_or_else(|| STATUS.to_vec(), |path| vec![path]);
-    let mut why = String::new();
-    for path in paths {
-        let answer = ask(php, &request(path, path, "json"))?;
-        let at = answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(0, |at| at + 4);
-        match PoolStatus::parse(&answer[at..]) {
-            Ok(status) => {
-                return Ok(Pool {
-                    total: status.total,
-                    active: status.active,
-                    queue: status.listen_queue,
-                    reached: status.max_children_reached,
-                });
-            }
-            Err(_) => why = format!("nothing is at {path}"),
-        }
-    }
-    Err(why)
+    let path = status.unwrap_or(STATUS);
+    let answer = ask(php, &request(path, path, "json"))?;
+    let at = answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(0, |at| at + 4);
+    let status = PoolStatus::parse(&answer[at..]).map_err(|_| format!("nothing is at {path}"))?;
+    Ok(Pool {
+        total: status.total,
+        active: status.active,
+        queue: status.listen_queue,
+        reached: status.max_children_reached,
+    })
 }
 
 /// `pm.max_children` of the pool, from its file.

@@ -51,22 +51,27 @@ pub(super) fn php(root: &Path) -> Option<Php> {
     let version = names(&top).iter().filter_map(version).filter(has_fpm).max()?;
     let fpm = top.join(format!("{}.{}/fpm", version.0, version.1));
     let apcu = names(&fpm.join("conf.d")).iter().any(|name| name.ends_with("apcu.ini"));
-    Some(Php { version, pools: pools(&fpm.join("pool.d")), apcu })
+    let (pools, with_status) = pools(&fpm.join("pool.d"));
+    Some(Php { version, pools, with_status, apcu })
 }
 
-/// Names of pools: sections of the files that are not Myriad's own.
-fn pools(folder: &Path) -> Vec<String> {
-    let mut pools: Vec<String> = Vec::new();
+/// Names of pools, and of those with a `pm.status_path`: sections of the files that are not Myriad's own.
+fn pools(folder: &Path) -> (Vec<String>, Vec<String>) {
+    let (mut pools, mut with_status): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for name in names(folder).iter().filter(|name| ends(name, "conf") && *name != "zz-myriad.conf") {
-        for line in text(&folder.join(name)).unwrap_or_default().lines() {
-            let section = line.trim().strip_prefix('[').and_then(|rest| rest.split(']').next());
-            let section = section.filter(|section| !section.is_empty() && *section != "global");
-            if let Some(section) = section.filter(|section| !pools.iter().any(|known| known == section)) {
-                pools.push(section.to_owned());
+        let mut pool = String::new();
+        for line in text(&folder.join(name)).unwrap_or_default().lines().map(str::trim) {
+            if let Some(section) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+                section.clone_into(&mut pool);
+                if !section.is_empty() && section != "global" && !pools.contains(&pool) {
+                    pools.push(pool.clone());
+                }
+            } else if line.split('=').next().is_some_and(|name| name.trim() == "pm.status_path") {
+                with_status.push(pool.clone());
             }
         }
     }
-    pools
+    (pools, with_status)
 }
 
 /// The database: that of the packages, else, on this machine itself, that which says its version.
