@@ -39,12 +39,16 @@ fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
+/// Control socket of a server, beside its pid file.
+fn control_socket(server: &Server) -> PathBuf {
+    let places = ["myriad.sock", "nginx.sock", "logs/nginx.sock"].map(|name| server.path(name));
+    places.into_iter().find(|path| path.exists()).unwrap_or_else(|| server.path("myriad.sock"))
+}
+
 /// Looks at a site behind a server and a php-fpm, as JSON.
 fn look(site: &WordPress, server: &Server, php: &str) -> Output {
     let (root, prefix) = (site.root().display().to_string(), server.folder().display().to_string());
-    let socket = if server.path("myriad.sock").exists() { "myriad.sock" } else { "nginx.sock" };
-    let socket = [server.path(socket), server.path("logs/nginx.sock")].into_iter().find(|path| path.exists());
-    let socket = socket.map(|path| path.display().to_string()).unwrap_or_default();
+    let socket = control_socket(server).display().to_string();
     let url = format!("http://127.0.0.1:{}/", server.port);
     doctor(&[&url, "--json", "--root", &root, "--php", php, "-p", &prefix, "--socket", &socket])
 }
@@ -138,6 +142,18 @@ fn provoked_faults_are_found_and_named() {
     let shown = told(&doctor(&[&url, "--root", &root, "--php", &php]));
     let first = shown.lines().nth(2).expect("a finding");
     assert!(first.starts_with("BAD      "), "{shown}");
+    // A theme that leads to https and does not know of the proxy that speaks it.
+    let looping = "<?php add_action('send_headers', function () { if (!is_ssl()) { wp_redirect('https://' . $_SERVER['HTTP_HOST'] . $_SERVER['REQUEST_URI'], 301); exit; } });";
+    std::fs::write(site.root().join("wp-content/mu-plugins/looping.php"), looping).expect("plugin");
+    let mut purge = Command::new(binary());
+    let purged = purge.args(["purge", "--all", "--wait", "--socket"]).arg(control_socket(&server)).output();
+    assert!(purged.expect("myriad starts").status.success());
+    let text = told(&look(&site, &server, &php));
+    let proxy = findings(&text, "tls-proxy");
+    assert!(
+        proxy.iter().any(|(severity, told)| *severity == "bad" && told.contains("leads to itself")),
+        "{text}"
+    );
     // A database that does not let WordPress in.
     let configuration = site.root().join("wp-config.php");
     let before = std::fs::read_to_string(&configuration).expect("wp-config.php");

@@ -97,7 +97,7 @@ fn caching(facts: &Facts, page: &Page, visit: &Visit, list: &mut Vec<Finding>) {
         _ if kind == "404" => report.fine("404 is made by PHP each time, as it says itself"),
         _ => {
             let (why, remedy) = reason(facts, visit);
-            let what = format!("{kind} is made by PHP for each visitor ({state}): {why}");
+            let what = format!("{kind}: made by PHP for each visitor ({state}), since {why}");
             if kind == "home" || kind == "post" { report.bad(what, remedy) } else { report.warn(what, remedy) }
         }
     }
@@ -142,7 +142,14 @@ fn reason(facts: &Facts, visit: &Visit) -> (String, String) {
 /// Where a cookie comes from, to follow its name, and what to do.
 fn origin(facts: &Facts, cookie: &str) -> (String, String) {
     let source = facts.cookies.iter().find(|source| source.cookie == cookie);
-    match source.map(|CookieSource { places, .. }| places.as_slice()).unwrap_or_default() {
+    let Some(CookieSource { places, .. }) = source else {
+        return (
+            "; the files of the site were not looked at".to_owned(),
+            "--root DIR names the site, and the doctor looks which plugin has that name in its files"
+                .to_owned(),
+        );
+    };
+    match places.as_slice() {
         [] => (
             "; no plugin or theme has that name in its files".to_owned(),
             "find who sets it: turn plugins off one by one, or look for setcookie in wp-content".to_owned(),
@@ -165,7 +172,10 @@ fn dropped(facts: &Facts, page: &Page, first: &Visit, second: &Visit, list: &mut
     {
         let (origin, remedy) = origin(facts, cookie);
         Report::new("cookie-dropped", list).warn(
-            format!("{} sets the cookie {cookie} for everybody{origin}; the cache leaves it out", page.kind),
+            format!(
+                "{}: it sets the cookie {cookie} for everybody{origin}; the cache leaves it out",
+                page.kind
+            ),
             remedy,
         );
     }

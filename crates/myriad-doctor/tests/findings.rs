@@ -199,7 +199,7 @@ const FAULTS: &[Fault] = &[
     (
         "cookie-dropped",
         Severity::Warning,
-        "home sets the cookie visit_id for everybody, which comes from plugins/counter",
+        "home: it sets the cookie visit_id for everybody, which comes from plugins/counter",
         |facts| {
             facts.cookies =
                 vec![CookieSource { cookie: "visit_id".into(), places: vec!["plugins/counter".into()] }];

@@ -65,7 +65,7 @@ fn as_json(target: &Target, findings: &[Finding], worst: Severity) -> Result<Str
 fn as_text(target: &Target, findings: &[Finding], all: bool) -> String {
     let mut text = format!("{target}\n\n");
     let mut fine = 0;
-    for finding in findings {
+    for finding in &merged(findings) {
         if finding.severity == Severity::Fine {
             fine += 1;
             if !all {
@@ -85,6 +85,23 @@ fn as_text(target: &Target, findings: &[Finding], all: bool) -> String {
         if findings.len() > fine && !all { "\n" } else { "" }
     );
     text
+}
+
+/// Findings of one check that say the same of several pages (`home: ...`, `post: ...`) are one.
+fn merged(findings: &[Finding]) -> Vec<Finding> {
+    let mut merged: Vec<Finding> = Vec::new();
+    for finding in findings {
+        let same = merged.iter_mut().rev().find_map(|known| {
+            let is_same = known.check == finding.check && known.severity == finding.severity;
+            let (names, said) = known.what.split_once(": ").filter(|_| is_same)?;
+            let (name, says) = finding.what.split_once(": ")?;
+            (said == says).then(|| format!("{names}, {name}: {said}")).map(|what| known.what = what)
+        });
+        if same.is_none() {
+            merged.push(finding.clone());
+        }
+    }
+    merged
 }
 
 /// Text without controls: what a page says must not drive a terminal.
@@ -111,4 +128,24 @@ fn wrapped(line: &str, lead: &str, text: &mut String) {
         column += length;
     }
     text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_that_say_the_same_of_pages_are_one() {
+        let finding =
+            |severity, what: &str| Finding { check: "a", severity, what: what.into(), remedy: "b".into() };
+        let list = [
+            finding(Severity::Bad, "home: x: y"),
+            finding(Severity::Bad, "post: x: y"),
+            finding(Severity::Bad, "page: other"),
+            finding(Severity::Warning, "feed: x: y"),
+            finding(Severity::Warning, "plain"),
+        ];
+        let texts: Vec<_> = merged(&list).into_iter().map(|finding| finding.what).collect();
+        assert_eq!(texts, ["home, post: x: y", "page: other", "feed: x: y", "plain"]);
+    }
 }
