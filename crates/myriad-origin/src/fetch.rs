@@ -8,9 +8,10 @@ use std::task::Poll;
 use myriad_log::Level;
 use myriad_shield::origin_queue::retry_later;
 use myriad_shield::{Permit, admit};
-use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse};
+use myriad_upstream::{Attempts, ErrorKind, OriginError, OriginRequest, OriginResponse};
 use tokio::sync::oneshot;
 
+use crate::add_header;
 use crate::bind;
 use crate::group;
 use crate::sticky;
@@ -49,7 +50,7 @@ pub async fn fetch_to_the_end(
     match receiver.await {
         Ok(fetched) => {
             let mut response = fetched?;
-            sticky::note(exchange, group, &attempts, &mut response);
+            noted(exchange, group, &attempts, &mut response);
             Ok(response)
         }
         // The task went with the worker, which then asks nobody any more, or broke off.
@@ -71,8 +72,14 @@ pub async fn fetch(
     let site = std::rc::Rc::clone(&exchange.request.site);
     let attempts = request.attempts.clone();
     let mut response = answered(group.group.fetch(&site.pool, request).await, permit)?;
-    sticky::note(exchange, group, &attempts, &mut response);
+    noted(exchange, group, &attempts, &mut response);
     Ok(response)
+}
+
+/// What this server notes of an answer, and adds to it, before anybody reads it.
+fn noted(exchange: &mut Exchange, group: &OriginGroup, attempts: &Attempts, response: &mut OriginResponse) {
+    sticky::note(exchange, group, attempts, response);
+    add_header::add_to(exchange, response.head.status, &mut response.head.fields);
 }
 
 /// The answer, which holds the permission to ask for it as long as the origin is busy with it.

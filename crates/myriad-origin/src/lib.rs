@@ -1,5 +1,6 @@
 //! How an origin is asked, and what of its answer goes to the visitor.
 
+pub mod add_header;
 pub mod answer;
 pub mod bind;
 mod cgi;

@@ -16,7 +16,10 @@ use myriad_exchange::feature::{Feature, TableMaking, TableVariable};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler, VariableRegistry};
 use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers, secure_link};
 use myriad_geoip::{geoip, geoip2};
-use myriad_origin::{early_hints, health_check, mirror, post_action, protocols, store, upgrade_protocols};
+use myriad_origin::{
+    add_header as origin_add_header, early_hints, health_check, mirror, post_action, protocols, store,
+    upgrade_protocols,
+};
 use myriad_output::filters::{addition, charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, image_filter, more_headers, slice, userid};
 use myriad_shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
@@ -66,6 +69,7 @@ static FEATURES: &[Feature] = &[
     more_input_headers::FEATURE,
     limit_req::FEATURE,
     limit_conn::FEATURE,
+    origin_add_header::FEATURE,
     mirror::FEATURE,
     post_action::FEATURE,
     origin_queue::FEATURE,

@@ -22,8 +22,7 @@ const FEW_DAYS: u64 = 30;
 
 /// Directives that checkers of sites look for beside the certificate.
 const MODERN: &str = "        ssl_prefer_server_ciphers on;
-        # Files are what they say they are, and other sites learn no more than where a visitor comes from.
-        add_header X-Content-Type-Options nosniff always;
+        # Other sites learn no more than where a visitor comes from.
         add_header Referrer-Policy strict-origin-when-cross-origin always;
 ";
 

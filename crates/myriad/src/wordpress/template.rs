@@ -113,7 +113,13 @@ impl Checked {
             ("plugin_pages", written),
             ("agents", or_nothing(is("link_previews", "fresh"), " $own_by_agent")),
             ("xmlrpc", or_nothing(is("xmlrpc", "off"), XMLRPC_OFF)),
-            ("frames", or_nothing(is("frames", "same"), "add_header X-Frame-Options $frame_options always;")),
+            (
+                "frames",
+                or_nothing(
+                    is("frames", "same"),
+                    "origin_add_header X-Frame-Options $frame_options unless=Content-Security-Policy;",
+                ),
+            ),
             ("validity", validity.to_owned()),
             ("uploads", settings.get("uploads").to_owned()),
             ("disk", settings.get("disk").to_owned()),
@@ -138,6 +144,8 @@ impl Checked {
 
 /// What `location /` says besides where it serves pages that plugins have written.
 const PLUGIN_HEADERS: &str = "gzip_static on;
+            add_header X-Content-Type-Options nosniff;
+            add_header X-Frame-Options $frame_options;
             add_header Cache-Control $written_control;";
 
 /// Location of XML-RPC where nobody may ask it.

@@ -1,0 +1,119 @@
+//! `origin_add_header`: fields that answers of an origin are given before they are stored, so that no hit has to make them.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Text};
+use myriad_http::Fields;
+use myriad_http::token::is_tchar;
+use myriad_script::Template;
+
+use myriad_exchange::exchange::{Exchange, scratch};
+use myriad_exchange::feature::Feature;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+
+/// Fields in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct AddSettings(Vec<AddedField>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct AddedField {
+    name: Box<[u8]>,
+    value: Text,
+    /// Fields of an answer beside which it is not added.
+    unless: Vec<Box<[u8]>>,
+}
+
+myriad_conf::feature_settings!(AddSettings);
+
+/// The feature, for the list of them.
+pub const FEATURE: Feature = Feature::new("headers", ROWS).compiled_by(compile);
+
+static ROWS: &[Directive] = &[Directive::new(
+    "origin_add_header",
+    Contexts::HSL,
+    at_least(2),
+    Set::Settings(add),
+    "A field that each answer of the origin is given which has none of that name, nor one that `unless=NAME` names. It is made when the origin \
+     has answered, and stored with the page: so it costs no hit anything, and a variable is one of the request that caused the fetch. An empty \
+     value is not added.",
+)
+.repeats()];
+
+fn add(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let name = field_name(args, 0, args.bytes(0))?;
+    let value = args.text(1)?;
+    let unless = (2..args.len()).map(|index| match args.bytes(index).strip_prefix(b"unless=") {
+        Some(other) => field_name(args, index, other),
+        None => Err(args.invalid(index, "`unless=` and the name of a field")),
+    });
+    let unless = unless.collect::<Result<_, _>>()?;
+    let AddSettings(fields) = settings.feature_mut();
+    if args.first {
+        fields.clear();
+    }
+    fields.push(AddedField { name, value, unless });
+    Ok(())
+}
+
+/// The name of a field that says nothing of how the answer is framed, coded or kept.
+fn field_name(args: &Arguments<'_>, index: usize, name: &[u8]) -> Result<Box<[u8]>, Diagnostic> {
+    const NEVER: [&[u8]; 6] = [
+        b"content-length",
+        b"transfer-encoding",
+        b"connection",
+        b"content-encoding",
+        b"set-cookie",
+        b"trailer",
+    ];
+    if name.is_empty()
+        || !name.iter().copied().all(is_tchar)
+        || NEVER.iter().any(|never| name.eq_ignore_ascii_case(never))
+    {
+        return Err(args.invalid(index, "the name of a field that neither frames nor codes an answer"));
+    }
+    Ok(name.into())
+}
+
+/// The fields of a place, compiled.
+struct Added(Vec<CompiledField>);
+
+struct CompiledField {
+    name: Box<[u8]>,
+    value: Template,
+    unless: Vec<Box<[u8]>>,
+}
+
+fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    let AddSettings(fields) = settings.feature();
+    if fields.is_empty() {
+        return;
+    }
+    let compiled = fields.iter().map(|field| CompiledField {
+        name: field.name.clone(),
+        value: compiler.apart_template(&field.value),
+        unless: field.unless.clone(),
+    });
+    features.keep(Added(compiled.collect()));
+}
+
+/// Adds to an answer what its place says. A 304 confirms a page, which has its fields already.
+pub(crate) fn add_to(exchange: &mut Exchange, status: u16, fields: &mut Fields) {
+    let Exchange { request, frame } = exchange;
+    let Some(Added(added)) = request.place().features.get::<Added>() else { return };
+    if status == 304 {
+        return;
+    }
+    for field in added {
+        let is_there = |name: &[u8]| fields.get(name).is_some();
+        if is_there(&field.name) || field.unless.iter().any(|name| is_there(name)) {
+            continue;
+        }
+        scratch::with_buffer(|value| {
+            // A field that cannot be made is left out: the answer itself is sound.
+            if field.value.eval(request, frame, value).is_ok() && !value.is_empty() {
+                value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+                fields.push(&field.name, value);
+            }
+        });
+    }
+}
