@@ -155,3 +155,39 @@ fn editors_commenters_and_pages_that_ask_are_as_before() {
     server.fetch(&Request::get("/about/").host(&host(&server)));
     assert_eq!(served(&server, &reader, "/about/").cache(), "HIT");
 }
+
+/// What WooCommerce has functions for, which is not there itself: a cart and notices that follow from cookies.
+const SHOP: &str = "<?php
+    function wc_print_notices($is_returned = false) {
+        $notices = isset($_COOKIE['woocommerce_cart_hash']) ? '<p>It is in your cart</p>' : '';
+        if ($is_returned) return $notices;
+        echo $notices;
+    }
+    function woocommerce_output_all_notices() { echo '<div class=\"woocommerce-notices-wrapper\">'; wc_print_notices(); echo '</div>'; }
+    function woocommerce_mini_cart() {
+        do_action('woocommerce_before_mini_cart');
+        echo '<ul class=\"cart\">', esc_html($_COOKIE['woocommerce_cart_hash'] ?? 'nothing'), '</ul>';
+        do_action('woocommerce_after_mini_cart');
+    }
+    add_action('woocommerce_before_single_product', 'woocommerce_output_all_notices', 10);
+    add_action('wp_footer', function () { do_action('woocommerce_before_single_product'); woocommerce_mini_cart(); });";
+
+#[test]
+fn customers_see_their_own_carts_and_notices_in_stored_pages() {
+    let site = WordPress::alone();
+    fs::write(site.root().join("wp-content/mu-plugins/shop.php"), SHOP).expect("a plugin");
+    let server = site.serve_with_plugin();
+    let stored = server.fetch(&Request::get("/about/").host(&host(&server)));
+    assert!(stored.text().contains("<ul class=\"cart\">nothing</ul>"), "{}", stored.text());
+    for cart in ["first", "second", "first"] {
+        let cookie = format!(
+            "woocommerce_items_in_cart=1; woocommerce_cart_hash={cart}; wp_woocommerce_session_0={cart}"
+        );
+        let page = served(&server, &cookie, "/about/");
+        assert_eq!(page.cache(), "HIT");
+        assert_eq!(page.text(), made(&server, &cookie, "/about/").text());
+        assert!(page.text().contains(&format!("<ul class=\"cart\">{cart}</ul>")), "{cart}");
+        assert!(page.text().contains("It is in your cart"), "{cart}");
+    }
+    assert_eq!(server.fetch(&Request::get("/about/").host(&host(&server))).content(), stored.content());
+}
