@@ -6,7 +6,8 @@
     bench/object_cache.py --public ../redis-cache       beside the public plugin Redis Object Cache, a checkout of its repository
 
 php-fpm is asked directly, one request after the other; nothing is in front of it. Caches take turns, round by round, and are warm when
-they are measured. *ms* is the time until a page is whole, as the client sees it; *CPU* what php-fpm's children used for it.
+they are measured. *ms* is the time until a page is whole, as the client sees it; *CPU* what php-fpm's children, MariaDB and the
+server of the cache used for it.
 """
 
 import argparse
@@ -78,14 +79,15 @@ class Site:
         return True
 
     def cpu(self):
-        """Seconds of processor time that php-fpm and its children have used."""
+        """Seconds of processor time that php-fpm's children, MariaDB, Redis and memcached have used."""
         ticks, master = 0, (self.folder / "run/php.pid").read_text().strip()
+        others = [str(child.pid) for child in self.children] + [(self.folder / "run/db.pid").read_text().strip()]
         for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
             try:
                 fields = path.read_text().rsplit(") ", 1)[1].split()
             except OSError:
                 continue
-            if master in (fields[1], path.parent.name):
+            if master == fields[1] or path.parent.name in others:
                 ticks += int(fields[11]) + int(fields[12])
         return ticks / os.sysconf("SC_CLK_TCK")
 

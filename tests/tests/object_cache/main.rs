@@ -16,6 +16,11 @@ use myriad_tests::{
 const FIGURES: &str = "<?php
     ob_start(function ($page) {
         header('X-Queries: ' . get_num_queries());
+        if (class_exists('Myriad_Object_Cache_Connection', false)) {
+            $said = new ReflectionMethod('Myriad_Object_Cache_Connection', 'said');
+            $said->setAccessible(true);
+            header('X-Server: ' . $said->invoke(null)['address']);
+        }
         return $page;
     });
     add_action('init', function () {
@@ -137,6 +142,10 @@ fn pages_are_the_same_and_cost_no_query_and_nothing_is_left_behind() {
     let files_before = files();
     for address in [redis.address.as_str(), memcached.address.as_str(), "apcu"] {
         wordpress(&site, &["--install-object-cache", address]);
+        // OPcache looks at files every two seconds: until then php-fpm asks the server of before.
+        let server_of =
+            |answer: &Answer| answer.field("X-Server").map(|said| said.trim_end_matches(':').to_owned());
+        wait_for("the new address", || server_of(&made(&server, "/")).as_deref() == Some(address));
         for page in pages {
             made(&server, page);
         }
