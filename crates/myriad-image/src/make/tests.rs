@@ -246,3 +246,87 @@ fn pictures_that_move_keep_their_format() {
     bytes.splice(at..at, b"\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0".iter().copied());
     assert_eq!(make(&bytes, Kind::Gif, &wish), Ok(Made::AsItIs));
 }
+
+/// A picture of that kind with some bytes changed, added, lost, or taken from elsewhere in it.
+fn bent(whole: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
+    let mut bytes = whole.to_vec();
+    for _ in 0..random.usize(1..8) {
+        if bytes.len() < 8 {
+            break;
+        }
+        // What decides stands at the beginning.
+        let near = if random.bool() { bytes.len() } else { bytes.len().min(64) };
+        let at = random.usize(..near);
+        match random.u8(..7) {
+            0 => bytes[at] = random.u8(..),
+            1 => bytes[at] ^= 1 << random.u8(..8),
+            2 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][random.usize(..5)],
+            3 => drop(bytes.remove(at)),
+            4 => bytes.insert(at, random.u8(..)),
+            5 => bytes.truncate(at.max(8)),
+            _ => {
+                let from = random.usize(..bytes.len());
+                let piece = bytes[from..bytes.len().min(from + random.usize(1..40))].to_vec();
+                bytes.splice(at..at, piece);
+            }
+        }
+    }
+    bytes
+}
+
+fn wished(random: &mut fastrand::Rng) -> Wish {
+    let side = |random: &mut fastrand::Rng| if random.u8(..5) == 0 { Shape::ANY } else { random.u32(1..80) };
+    let (width, height) = (side(random), side(random));
+    Wish {
+        shape: match random.u8(..5) {
+            0 => Shape::Keep,
+            1 | 2 => Shape::Crop { width, height },
+            _ => Shape::Resize { width, height },
+        },
+        turn: [Turn::None, Turn::Quarter, Turn::Half, Turn::ThreeQuarters][random.usize(..4)],
+        sharpen: random.u32(..3) * 40,
+        interlace: random.bool(),
+        transparency: random.bool(),
+        formats: if random.bool() { vec![Format::Webp] } else { Vec::new() },
+        max_pixels: 1 << 14,
+        ..Wish::default()
+    }
+}
+
+/// `MYRIAD_BENT_SECONDS` has it go on for longer, from a seed by the clock, which is printed.
+#[test]
+fn bent_pictures_come_to_an_error_or_to_a_picture_that_is_one() {
+    let seconds = std::env::var("MYRIAD_BENT_SECONDS").ok().and_then(|text| text.parse::<u64>().ok());
+    let first = seconds.map_or(0, |_| fastrand::u64(..));
+    let began = std::time::Instant::now();
+    let wholes: Vec<_> = KINDS
+        .into_iter()
+        .flat_map(|kind| {
+            [(kind, file(kind, &drawn(60, 40, true))), (kind, file(kind, &drawn(40, 60, false)))]
+        })
+        .collect();
+    let (mut seed, mut made) = (first, 0_u64);
+    while seconds.map_or(seed < 400, |seconds| began.elapsed().as_secs() < seconds) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (_, whole) = &wholes[random.usize(..wholes.len())];
+        let (bytes, wish) = (bent(whole, &mut random), wished(&mut random));
+        if let Some(kind) = Kind::of(&bytes) {
+            let done = std::panic::catch_unwind(|| make(&bytes, kind, &wish));
+            if let Ok(Made::Anew { bytes, format: None }) =
+                done.unwrap_or_else(|_| panic!("seed {seed} panics"))
+            {
+                assert_eq!(Kind::of(&bytes), Some(kind), "seed {seed}");
+                assert!(Facts::read(kind, &bytes).is_some(), "seed {seed}");
+                made += 1;
+            }
+        }
+        seed = seed.wrapping_add(1);
+    }
+    assert!(made > 20, "{made} of them were pictures still");
+    if seconds.is_some() {
+        println!(
+            "{} bent pictures from seed {first}, {made} of them still pictures",
+            seed.wrapping_sub(first)
+        );
+    }
+}
