@@ -46,7 +46,9 @@ fn start(rules: &str) -> (Server, Origin) {
 }
 
 fn remove(server: &Server, names: &[&str]) {
-    names.iter().for_each(|name| fs::remove_file(server.path("html").join(name)).expect("removed"));
+    for name in names {
+        fs::remove_file(server.path("html").join(name)).expect("removed");
+    }
 }
 
 /// Waits until a file that is gone is served.

@@ -65,9 +65,9 @@ fn includes_that_loop_are_refused() {
 
 #[test]
 fn includes_beyond_the_bound_stay_empty() {
-    let (server, origin) = start("esi_max_includes 2;", |call| match call.uri() {
-        "/page" => call
-            .answer(ESI, (0..5).map(|number| format!("<esi:include src='/{number}'/>|")).collect::<String>()),
+    let page = [0, 1, 2, 3, 4].map(|number| format!("<esi:include src='/{number}'/>|")).concat();
+    let (server, origin) = start("esi_max_includes 2;", move |call| match call.uri() {
+        "/page" => call.answer(ESI, page.clone()),
         uri => {
             let uri = uri.to_owned();
             call.answer("Cache-Control: max-age=60", uri);
@@ -80,12 +80,13 @@ fn includes_beyond_the_bound_stay_empty() {
 
 #[test]
 fn page_that_is_not_stored_is_filled_on_its_way() {
-    let (server, _origin) = start("", |call| match call.uri() {
-        "/page" => call.answer(
-            "Content-Type: text/html\r\nSurrogate-Control: content=\"ESI/1.0\", no-store",
-            "1<esi:include src='/part'/>2",
-        ),
-        _ => {
+    let (server, _origin) = start("", |call| {
+        if call.uri() == "/page" {
+            call.answer(
+                "Content-Type: text/html\r\nSurrogate-Control: content=\"ESI/1.0\", no-store",
+                "1<esi:include src='/part'/>2",
+            );
+        } else {
             let cookie = call.param("HTTP_COOKIE").to_owned();
             call.answer("Cache-Control: private", format!("({cookie})"));
         }

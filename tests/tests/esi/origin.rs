@@ -10,14 +10,12 @@ use super::{KNOWN, by, include, is_clean, session, start};
 fn origin_of_everybody_s_page_hears_nothing_of_the_known_visitor_who_caused_its_fetch() {
     let rules = "fastcgi_param MARK $who;";
     let http = "map $http_cookie $who { default nobody; ~logged_in somebody; }";
-    let origin = myriad_tests::Origin::start(|call| match call.param("QUERY_STRING") {
-        "" => {
-            let heard = format!("{} {}", call.param("MARK"), call.param("HTTP_COOKIE"));
+    let origin = myriad_tests::Origin::start(|call| {
+        let heard = format!("{} {}", call.param("MARK"), call.param("HTTP_COOKIE"));
+        if call.param("QUERY_STRING").is_empty() {
             call.answer(KNOWN, format!("({heard}){}", include("a", "")));
-        }
-        _ => {
-            let text = format!("{} {}", call.param("MARK"), call.param("HTTP_COOKIE"));
-            call.answer(super::PARTS, format!("a {}\n{text}\n", text.len()));
+        } else {
+            call.answer(super::PARTS, format!("a {}\n{heard}\n", heard.len()));
         }
     });
     let server = format!("{} {rules}", super::RULES);

@@ -66,7 +66,8 @@ fn fifty_sessions_at_once_see_nothing_of_each_other() {
     (0..5).for_each(|number| drop(server.get(&format!("/post/{number}"))));
     let port = server.port;
     let visit = move |number: usize| {
-        let who = if number % 10 == 0 { String::new() } else { format!("visitor-{number:03}-0123456789") };
+        let who =
+            if number.is_multiple_of(10) { String::new() } else { format!("visitor-{number:03}-0123456789") };
         let mut client = Client::connect(port);
         let (mut changes, mut hits) = (0, 0);
         for round in 0..12 {
