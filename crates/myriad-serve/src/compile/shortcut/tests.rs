@@ -133,6 +133,7 @@ const APART: &[&str] = &[
     "early_hints",
     "fastcgi_pass",
     "more_set_input_headers",
+    "origin_add_header",
     "origin_challenge",
     "origin_priority",
     "secure_link",
