@@ -105,6 +105,7 @@ fn the_wordpress_preset_takes_the_short_way() {
         ("{{rest}}", "off"),
         ("{{plugin_pages}}", ""),
         ("{{grace}}", "10m"),
+        ("{{frames}}", "origin_add_header X-Frame-Options $frame_options unless=Content-Security-Policy;"),
         ("{{agents}}", ""),
         ("{{validity}}", "1m"),
         ("{{uploads}}", "64m"),
