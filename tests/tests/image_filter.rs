@@ -109,18 +109,19 @@ fn serve() -> Server {
     let at = broken.len() / 2;
     broken[at..at + 8].fill(0xaa);
     place.write("html/broken.png", broken);
-    let script = "async function look() { let said = [];
-        for (const name of ['four.png', 'webp/grain.png', 'avif/grain.png']) {
-          const picture = new Image(); picture.src = '/small/' + name; await picture.decode();
-          const canvas = document.createElement('canvas'); const [w, h] = [canvas.width, canvas.height] = [picture.naturalWidth, picture.naturalHeight];
+    // All in the event `load`, which waits for the pictures: a picture that is decoded beside the page may be later than the
+    // time that the browser gives a page.
+    let script = "onload = () => { document.title = Array.from(document.images, picture => {
+          const canvas = document.createElement('canvas');
+          const [w, h] = [canvas.width, canvas.height] = [picture.naturalWidth, picture.naturalHeight];
           const paper = canvas.getContext('2d'); paper.drawImage(picture, 0, 0);
           const at = (x, y) => paper.getImageData(w * x / 4, h * y / 4, 1, 1).data.slice(0, 3).join(',');
-          said.push([w + 'x' + h, at(1, 1), at(3, 1), at(1, 3), at(3, 3)].join(' ')); }
-        document.title = said.join(';'); document.body.textContent = 'done'; }
-        look().catch(error => document.title = 'failed ' + error);";
+          return [w + 'x' + h, at(1, 1), at(3, 1), at(1, 3), at(3, 3)].join(' '); }).join(';'); }";
+    let pictures = ["four.png", "webp/grain.png", "avif/grain.png"];
+    let pictures = pictures.map(|name| format!("<img decoding=sync src=/small/{name}>")).concat();
     place.write(
         "html/look.html",
-        format!("<!doctype html><title>not yet</title><body><script>{script}</script>"),
+        format!("<!doctype html><title>not yet</title><script>{script}</script><body>{pictures}"),
     );
     Server::start(
         place,
