@@ -11,7 +11,7 @@ fn cut(page: &[u8], token: Option<&[u8]>, step: usize) -> (Vec<u8>, Cut, Refused
     page.chunks(step).for_each(|piece| cutter.push(piece, &mut collected));
     let refused = cutter.finish(&mut collected);
     let Collected { text, holes, .. } = collected;
-    (text, Cut { known: true, joint: None, holes }, refused)
+    (text, Cut { known: true, holes, ..Cut::default() }, refused)
 }
 
 fn parts(answer: &[u8], step: usize) -> Result<usize, ()> {
@@ -33,6 +33,9 @@ fuzz_target!(|input: (u8, bool, &[u8])| {
     assert_eq!(cut(page, token, step), whole);
     assert_eq!(Cut::decode(&whole.1.encode(), whole.0.len() as u64).as_ref(), Some(&whole.1));
     assert_eq!(parts(page, step), parts(page, page.len().max(1)));
-    let _ = Cut::decode(page, page.len() as u64);
+    let _ = (Cut::decode(page, page.len() as u64), Cut::is_filled(page), Cut::why_of(page));
+    if let Some(why) = myriad_esi::why([page].into_iter()) {
+        assert!(why.iter().all(|byte| (b' '..=b'~').contains(byte) && !b"\"\\".contains(byte)));
+    }
     let _ = Said::of([page].into_iter(), [page].into_iter(), [page].into_iter());
 });

@@ -25,8 +25,8 @@ pub use bytes::{from_shown, shown};
 pub use pattern::Pattern;
 pub use reply::{Ended, Reply};
 pub use report::{
-    DiskReport, EncodingReport, MemoryReport, PageReport, PeerReport, PurgeReport, RequestCounts,
-    RunningPurgeReport, Tier, ZoneReport,
+    DiskReport, EncodingReport, EsiReport, MemoryReport, PageReport, PartReport, PeerReport, PurgeReport,
+    RequestCounts, RunningPurgeReport, Tier, ZoneReport,
 };
 pub use request::{
     MOST_PURGES, MOST_REQUEST_BYTES, PageRequest, PagesRequest, PurgeRequest, Request, RequestError,

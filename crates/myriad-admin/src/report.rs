@@ -196,6 +196,36 @@ pub struct PageReport {
     pub last_modified: Option<String>,
     /// Its file.
     pub file: Option<String>,
+    /// What its origin has said of its parts (`esi`); none where it has said nothing.
+    pub esi: Option<EsiReport>,
+}
+
+/// Parts of a page that are not in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EsiReport {
+    /// Whether known visitors may read the page; its parts are then private, else everybody's.
+    pub known: bool,
+    /// Why they may not, as its origin says.
+    pub why: Option<String>,
+    /// The parts, in the order of the page.
+    pub parts: Vec<PartReport>,
+}
+
+/// A part of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PartReport {
+    /// Path and query that it is asked for.
+    pub src: String,
+    /// What is asked for where that fails.
+    pub alt: Option<String>,
+    /// Where it stands in the page, bytes from the beginning.
+    pub at: u64,
+    /// Bytes of the page that stand for it where it is not filled in.
+    pub instead: u32,
+    /// Whether it is one visitor's, or everybody's.
+    pub private: bool,
 }
 
 impl PageReport {

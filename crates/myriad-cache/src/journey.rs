@@ -59,7 +59,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
         next = match next {
             Next::Done(step) => return assets::instead(exchange, cached, step),
             next if exchange.request.cache.journey.stored_only
-                && esi::is_in_vain(&exchange.request, &next) =>
+                && esi::is_in_vain(&mut exchange.request, &next) =>
             {
                 return Step::Error(esi::IN_VAIN);
             }

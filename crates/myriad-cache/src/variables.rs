@@ -40,7 +40,12 @@ pub(crate) const VARIABLES: &[Row] = &[
         "upstream",
         "upstream_cache_reason",
         &[Cache],
-        Ready(|request| request.cache.shown.reason.map(str::as_bytes)),
+        Made(|request, out| {
+            request.cache.shown.whole_reason().is_some_and(|reason| {
+                out.extend_from_slice(reason.as_bytes());
+                true
+            })
+        }),
     )
     .fares(Status::Own),
     Row::new(
@@ -86,5 +91,7 @@ mod tests {
                 ("upstream_cache_reason", "set-cookie"),
             ],
         );
+        exchange.request.cache.shown.because = Some("a shop's".into());
+        shows(&mut exchange, &[("upstream_cache_reason", "set-cookie: a shop's")]);
     }
 }

@@ -31,14 +31,20 @@ pub struct Cut {
     pub joint: Option<Box<[u8]>>,
     /// The holes, in the order of the page.
     pub holes: Vec<Hole>,
+    /// Why known visitors may not read the page, where its origin says it ([`crate::why`]).
+    pub why: Option<Box<[u8]>>,
 }
 
 const KNOWN: u8 = 1;
 const JOINT: u8 = 2;
+const WHY: u8 = 4;
 const NOTHING: u8 = 1;
 const ALT: u8 = 2;
 
 impl Cut {
+    /// What is kept with a page on its way that is filled for everybody: its holes are not known yet.
+    pub const TO_COME: &'static [u8] = &[0];
+
     /// Whether everybody's page is to be filled.
     pub fn is_for_everybody(&self) -> bool {
         !self.known && !self.holes.is_empty()
@@ -47,11 +53,12 @@ impl Cut {
     /// As it is kept with the page: numbers little-endian, byte strings behind their length. Nothing where nothing was cut.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        if !self.known && self.holes.is_empty() {
+        if !self.known && self.holes.is_empty() && self.why.is_none() {
             return out;
         }
-        out.push(if self.known { KNOWN } else { 0 } | if self.joint.is_some() { JOINT } else { 0 });
-        self.joint.iter().for_each(|joint| put(&mut out, joint));
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        out.push(flag(self.known, KNOWN) | flag(self.joint.is_some(), JOINT) | flag(self.why.is_some(), WHY));
+        self.joint.iter().chain(&self.why).for_each(|text| put(&mut out, text));
         for Hole { at, inline, include } in &self.holes {
             out.extend_from_slice(&at.to_le_bytes());
             out.extend_from_slice(&inline.to_le_bytes());
@@ -66,9 +73,7 @@ impl Cut {
     /// Reads what [`Self::encode`] gave; none where it is empty or damaged, or where the holes do not fit a page of `length` bytes.
     pub fn decode(bytes: &[u8], length: u64) -> Option<Self> {
         let mut reader = Reader(bytes);
-        let flags = reader.array::<1>()?[0];
-        let joint = if flags & JOINT > 0 { Some(reader.text()?) } else { None };
-        let mut cut = Self { known: flags & KNOWN > 0, joint, holes: Vec::new() };
+        let mut cut = reader.head()?;
         let mut from = 0;
         while !reader.0.is_empty() {
             let at = u64::from_le_bytes(reader.array()?);
@@ -91,6 +96,21 @@ impl Cut {
     pub fn is_known(bytes: &[u8]) -> bool {
         bytes.first().is_some_and(|flags| flags & KNOWN > 0)
     }
+
+    /// Whether kept bytes say that the page is filled for everybody: it has holes, or [`Self::TO_COME`].
+    pub fn is_filled(bytes: &[u8]) -> bool {
+        let Some(flags) = bytes.first() else { return false };
+        if flags & KNOWN > 0 {
+            return false;
+        }
+        let mut reader = Reader(bytes);
+        flags & WHY == 0 || reader.head().is_some_and(|_| !reader.0.is_empty())
+    }
+
+    /// Why known visitors may not read the page, as kept bytes say it.
+    pub fn why_of(bytes: &[u8]) -> Option<Box<[u8]>> {
+        Reader(bytes).head()?.why
+    }
 }
 
 fn put(out: &mut Vec<u8>, text: &[u8]) {
@@ -101,6 +121,14 @@ fn put(out: &mut Vec<u8>, text: &[u8]) {
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
+    /// All that stands before the holes.
+    fn head(&mut self) -> Option<Cut> {
+        let flags = self.array::<1>()?[0];
+        let joint = if flags & JOINT > 0 { Some(self.text()?) } else { None };
+        let why = if flags & WHY > 0 { Some(self.text()?) } else { None };
+        Some(Cut { known: flags & KNOWN > 0, joint, holes: Vec::new(), why })
+    }
+
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -129,7 +157,8 @@ mod tests {
         for known in [false, true] {
             for joint in [None, Some((*b"j").into())] {
                 let holes = vec![hole(0, 5, None), hole(5, 0, Some(b"/b")), hole(9, 1, None)];
-                let cut = Cut { known, joint, holes };
+                let why = (!known).then(|| (*b"why").into());
+                let cut = Cut { known, joint, holes, why };
                 assert_eq!(Cut::decode(&cut.encode(), 10).as_ref(), Some(&cut));
                 assert_eq!(Cut::is_known(&cut.encode()), known);
             }
@@ -140,8 +169,22 @@ mod tests {
     }
 
     #[test]
+    fn page_is_filled_for_everybody_where_it_has_holes_and_no_promise() {
+        let of = |known, why: bool, holes| {
+            let why = why.then(|| (*b"a reason").into());
+            let kept = Cut { known, joint: None, holes, why }.encode();
+            (Cut::is_filled(&kept), Cut::why_of(&kept).is_some())
+        };
+        assert_eq!(of(false, false, vec![hole(0, 5, None)]), (true, false));
+        assert_eq!(of(false, true, vec![hole(0, 5, None)]), (true, true));
+        assert_eq!(of(false, true, vec![]), (false, true));
+        assert_eq!(of(true, false, vec![hole(0, 5, None)]), (false, false));
+        assert!(Cut::is_filled(Cut::TO_COME) && !Cut::is_filled(b""));
+    }
+
+    #[test]
     fn holes_that_fit_no_page_are_refused() {
-        let bytes = |holes| Cut { known: true, joint: None, holes }.encode();
+        let bytes = |holes| Cut { known: true, holes, ..Cut::default() }.encode();
         for holes in [
             vec![hole(8, 3, None)],
             vec![hole(5, 0, None), hole(4, 0, None)],

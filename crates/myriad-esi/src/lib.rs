@@ -26,4 +26,4 @@ mod target;
 pub use cut::{Cut, Hole, Include};
 pub use cutter::{Collected, Cutter, Limits, Refused, Sink};
 pub use joint::{BadFragments, Fragment, Fragments, joint_name};
-pub use said::Said;
+pub use said::{Said, why};

@@ -4,6 +4,8 @@
 const LONGEST: usize = 64;
 /// Shortest token: below that it could be guessed.
 const SHORTEST_TOKEN: usize = 8;
+/// Longest reason that is kept, bytes; the rest of a longer one is left out.
+const LONGEST_REASON: usize = 200;
 
 /// What an origin says of an answer that has markup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +42,7 @@ impl Said {
                     is_sound &= said.token.is_none() && is_name(&word[at + 1..], SHORTEST_TOKEN);
                     said.token = Some(word[at + 1..].into());
                 }
-                // A word of a later version may take something back.
+                // `why=`, or a word of a later version that may take something back.
                 _ => is_sound = false,
             }
         }
@@ -52,6 +54,21 @@ impl Said {
         }
         Some(said)
     }
+}
+
+/// Why known visitors may not read a page, as its `X-Myriad-ESI` says it: `why="TEXT"`, without commas. What no quoted text of an HTTP
+/// field may hold becomes `_`.
+pub fn why<'a>(own: impl Iterator<Item = &'a [u8]>) -> Option<Box<[u8]>> {
+    let text = words(own).find_map(|word| {
+        let (name, value) = word.split_at_checked(4)?;
+        is(name, b"why=").then_some(value)
+    })?;
+    let text =
+        text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text).trim_ascii();
+    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) && !matches!(byte, b'"' | b'\\');
+    let text = text.iter().take(LONGEST_REASON).map(|byte| if is_plain(*byte) { *byte } else { b'_' });
+    let text: Box<[u8]> = text.collect();
+    (!text.is_empty()).then_some(text)
 }
 
 /// The words of fields that are lists.
@@ -120,10 +137,25 @@ mod tests {
             "known, token=short",
             "known, token=aaaaaaaa, token=bbbbbbbb",
             "known, joint=a&b",
+            "known, why=\"it is not\"",
         ] {
             let read = said(ESI, own, "").expect("markup");
             assert!(!read.known, "{own}");
             assert!(read.token.is_none_or(|token| token.is_empty()), "{own}");
+        }
+    }
+
+    #[test]
+    fn reason_is_kept_as_a_field_may_say_it() {
+        let why = |text: &[u8]| {
+            super::why([text].into_iter()).map(|why| String::from_utf8_lossy(&why).into_owned())
+        };
+        assert_eq!(why(b"why=\"asked in themes/a.php\"").as_deref(), Some("asked in themes/a.php"));
+        assert_eq!(why(b"known, Why=short").as_deref(), Some("short"));
+        assert_eq!(why(b"why=\"a\\b\x07\"c\"").as_deref(), Some("a_b__c"));
+        assert_eq!(why(&[b"why=".as_slice(), &[b'x'; 300]].concat()).map(|why| why.len()), Some(200));
+        for none in [&b"known"[..], b"why=", b"why=\"\"", b"whyever=1"] {
+            assert_eq!(why(none), None, "{}", none.escape_ascii());
         }
     }
 }

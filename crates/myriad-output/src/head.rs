@@ -126,7 +126,7 @@ fn left_out(place: &Place, answer: &Answer, expires: bool) -> LeftOut {
         names.extend([&b"expires"[..], b"cache-control"]);
     }
     // An origin may have a cache of its own.
-    if place.headers.debug.as_ref().is_some_and(|debug| !debug.said_already) {
+    if place.headers.debug.as_ref().is_some_and(|debug| debug.debug && !debug.said_already) {
         names.push(b"x-cache");
     }
     let decorated = is_decorated(answer.status);

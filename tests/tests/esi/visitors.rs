@@ -1,9 +1,10 @@
 //! Known visitors and everybody else.
 
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use myriad_tests::{Cached, Gate, Request, wait_for};
+use myriad_tests::{Cached, Gate, Request, Server, binary, wait_for};
 
 use super::{KNOWN, application, by, everybodys, include, is_clean, is_private, own, page, session, start};
 
@@ -104,6 +105,72 @@ fn page_that_is_not_for_known_visitors_is_asked_of_the_origin() {
         server.fetch(&by(target, "eve"));
         assert_eq!(origin.count(), before + 2, "{target}");
     }
+}
+
+/// What `myriad cache show` says of a page.
+fn shown(server: &Server, target: &str) -> String {
+    let output = Command::new(binary())
+        .args(["cache", "show", &format!("http://localhost{target}"), "-c", "myriad.conf", "-p"])
+        .arg(server.folder())
+        .output()
+        .expect("myriad starts");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The reasons that an answer to a known visitor tells.
+fn told(server: &Server, target: &str) -> String {
+    let answer = server.fetch(&by(target, "ada"));
+    assert_eq!(answer.cache(), "BYPASS", "{target}");
+    answer.field("Cache-Status").unwrap_or_default().to_owned()
+}
+
+#[test]
+fn page_that_its_origin_has_not_cut_says_why() {
+    let (server, _origin) = start(
+        "fastcgi_cache_use_stale updating error; add_header X-Reason $upstream_cache_reason;",
+        |call| {
+            if !call.param("HTTP_COOKIE").is_empty() {
+                return call.answer("Content-Type: text/html", "own");
+            }
+            let why = "X-Myriad-ESI: why=\"is_user_logged_in in themes/a/b\\.php\"";
+            let esi =
+                if call.uri() == "/cut" { "Surrogate-Control: content=\"ESI/1.0\"" } else { "X-None: 1" };
+            let life = if call.uri() == "/short" { "X-Accel-Expires: 1" } else { "X-Accel-Expires: 600" };
+            call.answer(&format!("Content-Type: text/html\r\n{why}\r\n{esi}\r\n{life}"), "everybody's");
+        },
+    );
+    let detail = "detail=\"personal cookie, page not cut: is_user_logged_in in themes/a/b_.php\"";
+    for target in ["/stored", "/cut", "/short"] {
+        assert_eq!(server.get(target).cache(), "MISS");
+        for _ in 0..2 {
+            assert!(told(&server, target).contains(detail), "{target}: {}", told(&server, target));
+        }
+        let answer = server.fetch(&by(target, "ada"));
+        let reason = answer.field("X-Reason").unwrap_or_default();
+        assert_eq!(reason, "personal cookie, page not cut: is_user_logged_in in themes/a/b_.php", "{target}");
+        is_clean(&server.get(target));
+        is_clean(&answer);
+    }
+    // Strangers are told nothing of it, and get the page as ever.
+    let stored = server.get("/stored");
+    assert_eq!((stored.cache(), stored.text().as_str()), ("HIT", "everybody's"));
+    assert!(!stored.field("Cache-Status").unwrap_or_default().contains("themes"));
+    // What is stale says it too; nobody fetches it for a known visitor.
+    wait_for("the page is stale", || server.get("/short").cache() != "HIT");
+    assert!(told(&server, "/short").contains(detail), "{}", told(&server, "/short"));
+    // And so it is told to administrators.
+    let shown = shown(&server, "/stored");
+    assert!(shown.contains("  known     ask the origin: is_user_logged_in in themes/a/b_.php"), "{shown}");
+}
+
+#[test]
+fn parts_of_a_page_are_shown_to_administrators() {
+    let (server, _origin) = start("", application);
+    server.get("/page");
+    let shown = shown(&server, "/page");
+    assert!(shown.contains("  known     get this page, with 2 parts of their own"), "{shown}");
+    assert!(shown.contains("  parts     /page?part=greeting (private), at 6 for 0 bytes"), "{shown}");
+    assert!(shown.contains("            /page?part=form (private), at "), "{shown}");
 }
 
 #[test]

@@ -138,6 +138,10 @@ fn editors_commenters_and_pages_that_ask_are_as_before() {
         server.fetch(&Request::get(target).host(&host(&server)));
         assert_eq!(served(&server, &reader, target).cache(), "BYPASS", "{target}");
     }
+    // Who asks of the machine itself is told why.
+    let answer = served(&server, &reader, "/contact/");
+    let why = answer.field("Cache-Status").unwrap_or_default();
+    assert!(why.contains("page not cut: is_user_logged_in in mu-plugins/shows.php"), "{why}");
     assert!(served(&server, &reader, "/contact/").text().contains("<p>Members</p>"));
     assert!(served(&server, &reader, "/colophon/").text().contains("<p>Readers</p>"));
     let (name, password) = site.administrator();
@@ -154,6 +158,32 @@ fn editors_commenters_and_pages_that_ask_are_as_before() {
     }
     server.fetch(&Request::get("/about/").host(&host(&server)));
     assert_eq!(served(&server, &reader, "/about/").cache(), "HIT");
+    // What visitors get of a page is said above it.
+    assert!(editor.get("/about/").text().contains("Known visitors: the same, with "));
+    let why = "is_user_logged_in in mu-plugins/shows.php";
+    let shown = editor.get("/contact/").text();
+    assert!(shown.contains(&format!("Known visitors: from PHP ({why})")), "{shown}");
+    // Site Health looks at the home page and the newest pages.
+    let health = |code: &str| {
+        site.run_php(
+            &host(&server),
+            &format!(
+                "{code} $told = Myriad_Cache_Health::known(); echo $told['status'], $told['description'];"
+            ),
+        )
+    };
+    let told = health("");
+    assert!(
+        told.starts_with("recommended") && told.contains(why) && told.contains("/contact/ comes from PHP"),
+        "{told}"
+    );
+    let told = health(
+        "foreach (get_posts(['post_type' => 'page', 'numberposts' => -1]) as $page) wp_delete_post($page->ID, true);",
+    );
+    assert!(told.starts_with("good") && told.contains("None of the pages"), "{told}");
+    server.fetch(&Request::get("/").host(&host(&server)));
+    let told = health("");
+    assert!(told.starts_with("good") && told.contains("with parts of their own"), "{told}");
 }
 
 /// What WooCommerce has functions for, which is not there itself: a cart and notices that follow from cookies.

@@ -271,8 +271,10 @@ class Myriad_Cache_Admin {
 		);
 		$items = array();
 		if ( ! is_admin() ) {
-			$items['state'] = array( self::page_state(), false );
-			$items['page']  = array( __( 'Purge this page', 'myriad-cache' ), self::purge_link( self::path() ) );
+			foreach ( Myriad_Cache_State::lines( Myriad_Cache_State::of( self::url( self::path() ) ) ) as $id => $line ) {
+				$items[ $id ] = array( $line, false );
+			}
+			$items['page'] = array( __( 'Purge this page', 'myriad-cache' ), self::purge_link( self::path() ) );
 		}
 		if ( current_user_can( self::MAY_MANAGE ) ) {
 			$items['site'] = array( __( 'Purge all pages', 'myriad-cache' ), self::purge_link( '' ) );
@@ -287,30 +289,6 @@ class Myriad_Cache_Admin {
 				)
 			);
 		}
-	}
-
-	/**
-	 * State of the page at hand, as visitors get it.
-	 *
-	 * @return string
-	 */
-	private static function page_state() {
-		$told = Myriad_Cache_Client::ask( 'GET', 'cache/page?page=' . rawurlencode( self::url( self::path() ) ) );
-		if ( is_wp_error( $told ) ) {
-			return 'myriad_cache_status_404' === $told->get_error_code() ? __( 'Visitors: not stored', 'myriad-cache' ) : $told->get_error_message();
-		}
-		$page = isset( $told['pages'][0] ) ? $told['pages'][0] : array();
-		if ( ! isset( $page['stored_ms'], $page['now_ms'], $page['fresh_until_ms'] ) ) {
-			return __( 'Visitors: not stored', 'myriad-cache' );
-		}
-		$stored = (int) ( $page['stored_ms'] / 1000 );
-		$now    = (int) ( $page['now_ms'] / 1000 );
-		if ( $page['fresh_until_ms'] <= $page['now_ms'] ) {
-			/* translators: %s: how long ago, such as "5 minutes". */
-			return sprintf( __( 'Visitors: stored %s ago, made anew at the next visit', 'myriad-cache' ), human_time_diff( $stored, $now ) );
-		}
-		/* translators: 1: how long ago, such as "5 minutes", 2: for how long, such as "1 day". */
-		return sprintf( __( 'Visitors: stored %1$s ago, holds for %2$s', 'myriad-cache' ), human_time_diff( $stored, $now ), human_time_diff( $now, (int) ( $page['fresh_until_ms'] / 1000 ) ) );
 	}
 
 	/**

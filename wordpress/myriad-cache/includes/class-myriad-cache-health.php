@@ -36,6 +36,10 @@ class Myriad_Cache_Health {
 			'label' => __( 'One page cache', 'myriad-cache' ),
 			'test'  => array( __CLASS__, 'others' ),
 		);
+		$tests['direct']['myriad_cache_known']      = array(
+			'label' => __( 'Known visitors get stored pages', 'myriad-cache' ),
+			'test'  => array( __CLASS__, 'known' ),
+		);
 		return $tests;
 	}
 
@@ -66,6 +70,56 @@ class Myriad_Cache_Health {
 			return self::result( 'others', 'recommended', __( 'Another plugin keeps pages, too', 'myriad-cache' ), __( 'There is an advanced-cache.php, and WP_CACHE is on: after a change Myriad may get an old page from it. Switch off the page cache of that plugin.', 'myriad-cache' ) );
 		}
 		return self::result( 'others', 'good', __( 'No other plugin keeps pages', 'myriad-cache' ), __( 'Myriad gets each page from WordPress itself.', 'myriad-cache' ) );
+	}
+
+	/**
+	 * Whether readers, commenters and customers get stored pages, by the home page and the newest posts and pages.
+	 *
+	 * @return array
+	 */
+	public static function known() {
+		$reasons = array();
+		$parts   = 0;
+		foreach ( self::samples() as $url ) {
+			$page = Myriad_Cache_State::of( $url );
+			$why  = Myriad_Cache_State::why( $page );
+			if ( '' !== $why ) {
+				$reasons[ $why ] = $url;
+			}
+			$parts += is_wp_error( $page ) || empty( $page['esi']['known'] ) ? 0 : 1;
+		}
+		if ( $reasons ) {
+			$told = array();
+			foreach ( $reasons as $why => $url ) {
+				/* translators: 1: address of a page, 2: a reason, such as "is_user_logged_in in themes/name/header.php". */
+				$told[] = sprintf( __( '%1$s comes from PHP for everybody who is logged in, has commented or has a cart: %2$s.', 'myriad-cache' ), $url, $why );
+			}
+			$told[] = __( 'If what is shown there does not follow from who the visitor is, name the file by the filter myriad_cache_harmless.', 'myriad-cache' );
+			return self::result( 'known', 'recommended', __( 'Known visitors wait for PHP', 'myriad-cache' ), implode( ' ', $told ) );
+		}
+		$text = $parts > 0 ? __( 'Readers, commenters and customers get the stored page, with parts of their own.', 'myriad-cache' ) : __( 'None of the pages that were looked at is stored at the moment.', 'myriad-cache' );
+		return self::result( 'known', 'good', __( 'Known visitors get stored pages', 'myriad-cache' ), $text );
+	}
+
+	/**
+	 * Addresses of pages that are looked at.
+	 *
+	 * @return string[]
+	 */
+	private static function samples() {
+		$urls = array( home_url( '/' ) );
+		foreach ( array( 'post', 'page' ) as $type ) {
+			foreach ( get_posts(
+				array(
+					'post_type'   => $type,
+					'numberposts' => 3,
+					'fields'      => 'ids',
+				)
+			) as $id ) {
+				$urls[] = (string) get_permalink( $id );
+			}
+		}
+		return array_unique( $urls );
 	}
 
 	/**

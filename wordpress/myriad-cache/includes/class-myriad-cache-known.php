@@ -389,6 +389,9 @@ class Myriad_Cache_Known {
 		 * @param string $reason   Why not.
 		 */
 		$is_known = self::is_page( $page ) && apply_filters( 'myriad_cache_known', '' === self::$reason, self::$reason );
+		if ( ! $is_known && self::is_page( $page ) ) {
+			self::refuse( 'the filter myriad_cache_known' );
+		}
 		$token    = $is_known ? bin2hex( random_bytes( 8 ) ) : '';
 		$whole    = preg_replace_callback(
 			'/' . self::$mark . '([0-9]+)z/',

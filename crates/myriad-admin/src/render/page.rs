@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::amount::{count, duration, moment};
-use crate::{PageReport, Tier};
+use crate::{EsiReport, PageReport, Tier};
 
 /// A page as several lines, the first of which names it.
 pub fn page(page: &PageReport) -> String {
@@ -40,6 +40,9 @@ pub fn page(page: &PageReport) -> String {
     if page.encodings.is_empty() {
         row("encodings", "none yet");
     }
+    for (name, value) in page.esi.iter().flat_map(known_visitors) {
+        row(name, &value);
+    }
     row(
         "in memory",
         &match page.tier {
@@ -56,6 +59,24 @@ pub fn page(page: &PageReport) -> String {
         },
     );
     out
+}
+
+/// What known visitors get, and the parts that are not in the page.
+fn known_visitors(esi: &EsiReport) -> Vec<(&'static str, String)> {
+    let count = count(esi.parts.len() as u64);
+    let known = match (&esi.why, esi.known) {
+        (_, true) => format!("get this page, with {count} parts of their own"),
+        (Some(why), false) => format!("ask the origin: {why}"),
+        (None, false) => "ask the origin".to_owned(),
+    };
+    let mut rows = vec![("known", known)];
+    for (index, part) in esi.parts.iter().enumerate() {
+        let whose = if part.private { "private" } else { "everybody's" };
+        let alt = part.alt.as_ref().map(|alt| format!(", else {alt}")).unwrap_or_default();
+        let value = format!("{} ({whose}){alt}, at {} for {} bytes", part.src, part.at, part.instead);
+        rows.push((if index == 0 { "parts" } else { "" }, value));
+    }
+    rows
 }
 
 fn freshness(page: &PageReport) -> String {
@@ -85,7 +106,7 @@ fn staleness(page: &PageReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::EncodingReport;
+    use crate::{EncodingReport, PartReport};
 
     fn sample() -> PageReport {
         PageReport {
@@ -126,6 +147,34 @@ mod tests {
         ] {
             assert!(text.lines().any(|shown| shown == line), "{line}\n{text}");
         }
+    }
+
+    #[test]
+    fn parts_of_a_page_are_listed_and_whose_they_are() {
+        let part = |src: &str, private| PartReport {
+            src: src.into(),
+            at: 12,
+            instead: 3,
+            private,
+            ..PartReport::default()
+        };
+        let parts = vec![part("/?part=bar", true), part("/?part=form", true)];
+        let text = page(&PageReport { esi: Some(EsiReport { known: true, why: None, parts }), ..sample() });
+        assert!(text.contains("\n  known     get this page, with 2 parts of their own\n"), "{text}");
+        assert!(text.contains("\n  parts     /?part=bar (private), at 12 for 3 bytes\n            /?part=form (private), at 12"), "{text}");
+        let esi = EsiReport {
+            why: Some("asked in a.php".into()),
+            parts: vec![part("/b", false)],
+            ..EsiReport::default()
+        };
+        let text = page(&PageReport { esi: Some(esi), ..sample() });
+        assert!(
+            text.contains(
+                "\n  known     ask the origin: asked in a.php\n  parts     /b (everybody's), at 12"
+            ),
+            "{text}"
+        );
+        assert!(!page(&sample()).contains("known"));
     }
 
     #[test]

@@ -12,8 +12,6 @@ use super::{hosts, rules};
 
 /// The field of our own.
 const OWN: &[u8] = b"x-myriad-esi";
-/// What is kept with a page that is on its way and is to be filled for everybody: its holes are not known yet.
-const MARKUP_TO_COME: &[u8] = &[0];
 
 /// What the origin of an answer says of its markup; none where it has none, or `esi` is off.
 pub(super) fn said(request: &Request, head: &ResponseHead) -> Option<Said> {
@@ -33,7 +31,13 @@ pub(super) fn said(request: &Request, head: &ResponseHead) -> Option<Said> {
 
 /// Whether a stored page is to be filled for everybody, so that it must come in identity.
 pub(crate) fn is_filled(cut: &[u8]) -> bool {
-    !cut.is_empty() && !Cut::is_known(cut)
+    !cut.is_empty() && Cut::is_filled(cut)
+}
+
+/// What is kept with a page that has no markup: why it has none, where its origin says so. Nothing in most cases.
+pub(crate) fn uncut(request: &Request, head: &ResponseHead) -> Vec<u8> {
+    let why = rules::of(request).and_then(|_| myriad_esi::why(head.fields.get_all(OWN)));
+    Cut { why, ..Cut::default() }.encode()
 }
 
 /// A page that is cut as it comes.
@@ -41,12 +45,15 @@ pub(crate) struct Cutting {
     cutter: Cutter,
     collected: Collected,
     said: Said,
+    /// Why it is no known visitor's, as its origin says.
+    why: Option<Box<[u8]>>,
 }
 
 impl Cutting {
     /// Begins with the page of that head; none where it has no markup.
     pub(crate) fn begin(request: &Request, head: &ResponseHead) -> Option<Self> {
-        said(request, head).map(|said| Self::of(request, said))
+        let said = said(request, head)?;
+        Some(Self { why: myriad_esi::why(head.fields.get_all(OWN)), ..Self::of(request, said) })
     }
 
     /// Begins with a page of which that is said.
@@ -54,12 +61,12 @@ impl Cutting {
         let includes = rules::of(request).map_or(0, |rules| rules.includes);
         let host = request.received.head.known(Known::Host).unwrap_or_default().into();
         let cutter = Cutter::new(&said, Limits { includes, host });
-        Self { cutter, collected: Collected::default(), said }
+        Self { cutter, collected: Collected::default(), said, why: None }
     }
 
     /// What is kept with the page while it is on its way.
     pub(crate) fn to_come(&self) -> &'static [u8] {
-        if self.said.known { b"" } else { MARKUP_TO_COME }
+        if self.said.known { b"" } else { Cut::TO_COME }
     }
 
     /// What a piece of the page leaves.
@@ -84,13 +91,14 @@ impl Cutting {
             // Without a part of theirs the page is no known visitor's.
             if self.said.known {
                 holes.clear();
+                self.why = Some((*b"an include is refused").into());
             }
         }
         let known = self.said.known && !refused.is_something();
         if known {
             hosts::speaks(&request.route.host, myriad_net::clock::now_ms());
         }
-        (Bytes::from(text), Cut { known, joint: self.said.joint, holes })
+        (Bytes::from(text), Cut { known, joint: self.said.joint, holes, why: self.why })
     }
 }
 

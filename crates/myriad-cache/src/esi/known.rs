@@ -32,8 +32,17 @@ const USELESS: u64 = 16_384;
 /// The status of a stranger's request that was ended: [`is_in_vain`].
 pub(crate) const IN_VAIN: u16 = 504;
 
-/// Pages whose fetch was of no use, by a hash with a random seed, and until when that is believed.
-static OF_NO_USE: LazyLock<(RandomState, Mutex<Lru<u64, u64>>)> =
+/// A page whose fetch was of no use.
+#[derive(Clone)]
+struct Useless {
+    /// Until when that is believed.
+    until: u64,
+    /// Why, as its origin has said.
+    why: Option<Box<str>>,
+}
+
+/// Such pages, by a hash with a random seed.
+static OF_NO_USE: LazyLock<(RandomState, Mutex<Lru<u64, Useless>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(USELESS))));
 
 /// Whether a request that bypasses the cache for its personal cookies may read a page that allows it.
@@ -59,8 +68,24 @@ pub(crate) async fn run(exchange: &mut Exchange) -> Next {
     Next::Pass(PassReason::NotCut)
 }
 
-/// Whether the next step of a stranger's journey would cost the origin something that no known visitor has anything of.
-pub(crate) fn is_in_vain(request: &Request, next: &Next) -> bool {
+/// Why a page is not for known visitors, as its origin says.
+fn why(page: &Page) -> Option<Box<str>> {
+    let why = Cut::why_of(page.meta().cut())?;
+    String::from_utf8(why.into_vec()).ok().map(Into::into)
+}
+
+/// Whether the next step of a stranger's journey would cost the origin something that no known visitor has anything of. What the page
+/// says of that is noted.
+pub(crate) fn is_in_vain(request: &mut Request, next: &Next) -> bool {
+    let is_vain = would_be_in_vain(request, next);
+    if let (true, Next::Claim(Some(page)) | Next::Lead(Some(page)) | Next::Refresh(page, _)) = (is_vain, next)
+    {
+        request.cache.shown.because = why(page);
+    }
+    is_vain
+}
+
+fn would_be_in_vain(request: &Request, next: &Next) -> bool {
     let is_for_others = |page: &Page| !Cut::is_known(page.meta().cut());
     match next {
         Next::Pass(_) | Next::PassBody(_) => true,
@@ -80,7 +105,8 @@ async fn page(exchange: &mut Exchange) -> Option<Answer> {
     let visitor = Visitor::of(&request.route.host, request.received.head.fields(), known)?;
     let page = OF_NO_USE.0.hash_one((&request.route.host, request.scheme(), request.received.head.target()));
     let now = request.received.at_ms;
-    if OF_NO_USE.1.lock().get(&page).is_some_and(|until| now < *until) {
+    if let Some(useless) = OF_NO_USE.1.lock().get(&page).filter(|useless| now < useless.until).cloned() {
+        exchange.request.cache.shown.because = useless.why;
         return None;
     }
     let mut stranger = exchange.stranger()?;
@@ -90,10 +116,12 @@ async fn page(exchange: &mut Exchange) -> Option<Answer> {
     let shown = std::mem::take(&mut came.exchange().request.cache.shown);
     let stored = if let MadeFrom::Page(page) = &came.answer.made_from { Some(page) } else { None };
     let Some(cut) = stored.and_then(cut_of).filter(|cut| cut.known) else {
+        let why = stored.and_then(why).or(shown.because);
         // With this status the journey ends where it would be in vain.
         if came.answer.status != IN_VAIN {
-            note(page, shown.status);
+            note(page, shown.status, why.clone());
         }
+        exchange.request.cache.shown.because = why;
         return None;
     };
     let mut answer = std::mem::replace(&mut came.answer, Answer::new(0, ResponseBody::None));
@@ -105,9 +133,9 @@ async fn page(exchange: &mut Exchange) -> Option<Answer> {
 }
 
 /// Remembers that a page was fetched in vain. One that was stored already cost nothing.
-fn note(page: u64, status: Option<CacheStatus>) {
+fn note(page: u64, status: Option<CacheStatus>, why: Option<Box<str>>) {
     if matches!(status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
         let until = myriad_net::clock::now_ms() + USELESS_MS;
-        OF_NO_USE.1.lock().insert(page, until, 1);
+        OF_NO_USE.1.lock().insert(page, Useless { until, why }, 1);
     }
 }

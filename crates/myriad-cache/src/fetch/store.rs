@@ -17,7 +17,7 @@ use crate::assets;
 use crate::companion::CompanionPage;
 use crate::complete::complete;
 use crate::disk;
-use crate::esi::Cutting;
+use crate::esi::{self, Cutting};
 use crate::next::Cached;
 use crate::page;
 use crate::told;
@@ -69,8 +69,11 @@ pub(super) async fn store(
     let length = head.known(Known::ContentLength).and_then(respond::parse_length);
     let coding = page::origin_coding(&head);
     let mut cutting = Cutting::begin(&exchange.request, &head);
-    if let Some(cutting) = &cutting {
-        meta = meta.with_cut(cutting.to_come());
+    let cut = cutting
+        .as_ref()
+        .map_or_else(|| esi::uncut(&exchange.request, &head), |cutting| cutting.to_come().to_vec());
+    if !cut.is_empty() {
+        meta = meta.with_cut(&cut);
     }
     let admission = myriad_store::Admission {
         head: Arc::new(meta.clone()),

@@ -1,7 +1,8 @@
 //! A stored page as what is told of it.
 
-use myriad_admin::{EncodingReport, PageReport, Tier, shown};
+use myriad_admin::{EncodingReport, EsiReport, PageReport, PartReport, Tier, shown};
 use myriad_encode::Coding;
+use myriad_esi::{Cut, Hole};
 use myriad_policy::{Encoding, variant_fields};
 use myriad_store::{ALTERNATIVES, DiskPage, Selection};
 
@@ -77,6 +78,7 @@ fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
         memory_bytes: page.weight() as u64,
         encodings: in_order(encodings.collect()),
         file: file.map(|file| file.to_string_lossy().into_owned()),
+        esi: esi(page.meta(), page.body_len()),
         ..of_meta(page.meta(), report)
     }
 }
@@ -91,6 +93,7 @@ fn of_disk(page: &DiskPage<PageMeta>, report: PageReport) -> PageReport {
         bytes: page.body_len,
         encodings: in_order(encodings.collect()),
         file: Some(page.file.to_string_lossy().into_owned()),
+        esi: esi(page.meta.view(), page.body_len),
         ..of_meta(page.meta.view(), report)
     }
 }
@@ -110,6 +113,23 @@ fn of_meta(meta: PageView<'_>, report: PageReport) -> PageReport {
         last_modified: meta.last_modified().map(|(text, _)| shown(text)),
         ..report
     }
+}
+
+/// What was cut out of a page of `length` bytes, and why not more.
+fn esi(meta: PageView<'_>, length: u64) -> Option<EsiReport> {
+    let cut = Cut::decode(meta.cut(), length)?;
+    let part = |Hole { at, inline, include }: &Hole| PartReport {
+        src: shown(&include.src),
+        alt: include.alt.as_deref().map(shown),
+        at: *at,
+        instead: *inline,
+        private: cut.known,
+    };
+    Some(EsiReport {
+        known: cut.known,
+        why: cut.why.as_deref().map(shown),
+        parts: cut.holes.iter().map(part).collect(),
+    })
 }
 
 fn encoding(index: u8, length: usize, level: u8) -> EncodingReport {

@@ -1,5 +1,6 @@
 //! The cache's part in an exchange.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use myriad_policy::CacheStatus;
@@ -51,12 +52,25 @@ pub struct Shown {
     pub age_s: Option<u64>,
     /// Why the page did not come from the cache, or the answer did not go there, in a few words (`$upstream_cache_reason`).
     pub reason: Option<&'static str>,
+    /// What the origin says of [`Self::reason`], printable ASCII without quotation marks and backslashes.
+    pub because: Option<Box<str>>,
     /// The answer is a page of the cache, or becomes one.
     pub stored: bool,
     /// The page was fetched for another request, which this one has waited for.
     pub collapsed: bool,
     /// The zone that has set [`Self::status`], by its place in [`crate::runtime::Runtime::zone_list`].
     pub zone: u16,
+}
+
+impl Shown {
+    /// The reason with what the origin says of it.
+    pub fn whole_reason(&self) -> Option<Cow<'_, str>> {
+        let reason = self.reason?;
+        Some(match &self.because {
+            None => reason.into(),
+            Some(because) => format!("{reason}: {because}").into(),
+        })
+    }
 }
 
 /// How far the search for a page has come.

@@ -8,6 +8,8 @@ pub struct DebugRules {
     pub debug: bool,
     /// The name of this cache in `Cache-Status`; empty where there is no such field.
     pub status: Box<str>,
+    /// That field says nothing of what came from the cache (`hits=off`).
+    pub without_hits: bool,
     /// Who may see keys; none written: who is near.
     pub from: Option<Vec<super::Network>>,
     /// An `add_header` of the place is called `X-Cache`.

@@ -15,7 +15,9 @@ pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &Answer, head: 
     let facts = &request.cache;
     // As in nginx, a method that the cache has nothing for has no status; it has a reason.
     let status = facts.shown.status.or(facts.shown.reason.map(|_| CacheStatus::Bypass));
-    if let Some(status) = status.filter(|_| !rules.status.is_empty()) {
+    let is_left_out =
+        |status: &CacheStatus| rules.status.is_empty() || (rules.without_hits && status::is_hit(*status));
+    if let Some(status) = status.filter(|status| !is_left_out(status)) {
         let page = match &answer.made_from {
             MadeFrom::Page(page) => Some(page),
             _ => None,

@@ -2,16 +2,22 @@
 
 use myriad_conf::settings::Settings;
 
-use super::settings::{CacheDebug, CacheStatusName};
+use super::settings::{CacheDebug, CacheStatusField};
 use crate::headers;
 use myriad_exchange::runtime::DebugRules;
 
 /// What is said of the cache; none where nothing is.
 pub fn compiled(settings: &Settings) -> Option<Box<DebugRules>> {
     let CacheDebug { on, from } = settings.feature();
-    let CacheStatusName(status) = settings.feature();
-    (*on || !status.is_empty()).then(|| {
+    let CacheStatusField { name, without_hits } = settings.feature();
+    (*on || !name.is_empty()).then(|| {
         let (from, said_already) = (from.clone(), headers::names(settings, b"X-Cache"));
-        Box::new(DebugRules { debug: *on, status: status.as_str().into(), from, said_already })
+        Box::new(DebugRules {
+            debug: *on,
+            status: name.as_str().into(),
+            without_hits: *without_hits,
+            from,
+            said_already,
+        })
     })
 }

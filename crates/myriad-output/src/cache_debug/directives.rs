@@ -1,9 +1,9 @@
 //! The directive.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, at_least, network};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least, network};
 use myriad_conf::settings::Settings;
 
-use super::settings::{CacheDebug, CacheStatusName};
+use super::settings::{CacheDebug, CacheStatusField};
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
@@ -18,15 +18,15 @@ pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "cache_status",
         Contexts::HSL,
-        ONE,
+        at_least(1),
         Set::Settings(cache_status),
-        "Whether `Cache-Status` (RFC 9211) says what the cache did and why: `on`, or the name of this cache.",
+        "Whether `Cache-Status` (RFC 9211) says what the cache did and why: `on`, or the name of this cache; with `hits=off` of what it did not have.",
     )
     .default("off")
     .own(),
 ];
 
-/// `cache_status on|off|NAME`; a name is a token of structured fields (RFC 9651 section 3.3.4).
+/// `cache_status on|off|NAME [hits=on|off]`; a name is a token of structured fields (RFC 9651 section 3.3.4).
 fn cache_status(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let name = match args.bytes(0) {
         b"on" => "Myriad",
@@ -40,7 +40,14 @@ fn cache_status(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             name.ok_or_else(|| args.invalid(0, "`on`, `off`, or a name such as cache-1.example.com"))?
         }
     };
-    *settings.feature_mut() = CacheStatusName(name.to_owned());
+    let name = name.to_owned();
+    let without_hits = match args.len() {
+        1 => false,
+        2 if args.bytes(1) == b"hits=on" => false,
+        2 if args.bytes(1) == b"hits=off" => true,
+        _ => return Err(args.invalid(1, "`hits=on` or `hits=off`, and nothing else")),
+    };
+    *settings.feature_mut() = CacheStatusField { name, without_hits };
     Ok(())
 }
 

@@ -13,8 +13,13 @@ pub(super) struct CacheDebug {
 
 myriad_conf::feature_settings!(CacheDebug);
 
-/// `cache_status`: the name of this cache; empty for off.
+/// `cache_status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct CacheStatusName(pub String);
+pub(super) struct CacheStatusField {
+    /// The name of this cache; empty for off.
+    pub name: String,
+    /// `hits=off`: nothing is said of what came from the cache.
+    pub without_hits: bool,
+}
 
-myriad_conf::feature_settings!(CacheStatusName);
+myriad_conf::feature_settings!(CacheStatusField);

@@ -16,6 +16,11 @@ pub(super) fn seconds_left(fresh_until_ms: u64, now_ms: u64) -> i64 {
     }
 }
 
+/// Whether the cache answered without its origin.
+pub(super) fn is_hit(status: CacheStatus) -> bool {
+    matches!(status, CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating)
+}
+
 /// Adds the member of the cache of that name; `found` is how long the page is fresh, where there is one, and what the origin said.
 pub(super) fn add(
     name: &str,
@@ -24,7 +29,7 @@ pub(super) fn add(
     head: &mut Head,
 ) {
     let mut member = name.to_owned();
-    let is_hit = matches!(status, CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating);
+    let is_hit = is_hit(status);
     // RFC 9211 section 2.2: why the request went on.
     let fwd = match status {
         CacheStatus::Miss => "uri-miss",
@@ -47,8 +52,8 @@ pub(super) fn add(
         let _ = write!(member, "; ttl={ttl_s}");
     }
     let detail = match status {
-        CacheStatus::Stale | CacheStatus::Updating => Some(status.as_str()),
-        _ => shown.reason.filter(|_| !shown.stored),
+        CacheStatus::Stale | CacheStatus::Updating => Some(status.as_str().into()),
+        _ => shown.whole_reason().filter(|_| !shown.stored),
     };
     if let Some(detail) = detail {
         let _ = write!(member, "; detail=\"{detail}\"");

@@ -51,6 +51,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-post-changes.php",
     "includes/class-myriad-cache-queue.php",
     "includes/class-myriad-cache-shop.php",
+    "includes/class-myriad-cache-state.php",
     "includes/class-myriad-cache-tags.php",
     "includes/class-myriad-cache-term-changes.php",
     "languages/myriad-cache.pot",
