@@ -9,7 +9,7 @@ BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-object-cache bench-passing bench-recipes bench-shield fuzz clean
+.PHONY: help up build test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-object-cache bench-passing bench-recipes bench-shield bench-small-machine fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -97,6 +97,11 @@ bench-shield: ## a flood of filter URLs, and a PHP ten times as slow, on a real 
 	@scripts/install-packages up bench
 	@$(MAKE) --no-print-directory build
 	@bench/shield.py $(BENCH)
+
+bench-small-machine: ## ten minutes of 1,000 clients within 2 GB, and MariaDB gone for one, on a real WordPress (BENCH="--seconds 60 --quick")
+	@scripts/install-packages up bench
+	@$(MAKE) --no-print-directory build
+	@bench/small_machine.py $(BENCH)
 
 bench-instructions: ## instructions of a hit, the same on a busy machine (BENCH="--before ../old": beside an earlier commit)
 	@scripts/install-packages up bench
