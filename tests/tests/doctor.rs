@@ -169,6 +169,54 @@ fn provoked_faults_are_found_and_named() {
     );
 }
 
+/// An ordinary plugin of a site, active.
+fn plugin(site: &WordPress, server: &Server, name: &str, code: &str) {
+    let folder = site.root().join("wp-content/plugins").join(name);
+    std::fs::create_dir_all(folder.join("inc")).expect("folder");
+    let head = format!("<?php\n/* Plugin Name: {name} */\nrequire __DIR__ . '/inc/visit.php';\n");
+    std::fs::write(folder.join(format!("{name}.php")), head).expect("plugin");
+    std::fs::write(folder.join("inc/visit.php"), format!("<?php {code}")).expect("plugin");
+    let activates = format!(
+        "require_once ABSPATH . 'wp-admin/includes/plugin.php'; echo activate_plugin('{name}/{name}.php') ?? 'active';"
+    );
+    assert_eq!(site.run_php(&format!("127.0.0.1:{}", server.port), &activates), "active");
+}
+
+#[test]
+fn plugin_that_sets_a_cookie_on_every_page_is_named() {
+    let site = WordPress::alone();
+    let php = pool(&site, "cookies", "").display().to_string();
+    let server = site.serve_changed(Place::new(), &php, |preset| preset);
+    let says = |part: &str| {
+        let text = told(&look(&site, &server, &php));
+        let found = findings(&text, "page-not-cached");
+        let named = found.iter().any(|(severity, told)| *severity == "bad" && told.contains(part));
+        assert!(named, "{part}\n{found:?}");
+    };
+    // A session: no file names its cookie.
+    plugin(
+        &site,
+        &server,
+        "contact-form",
+        "add_action('init', function () { if (!session_id()) session_start(); });",
+    );
+    says("sets the cookie PHPSESSID for everybody, which comes from plugins/contact-form");
+    let off = "require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('contact-form/contact-form.php');";
+    site.run_php(&format!("127.0.0.1:{}", server.port), off);
+    // One by its name, which the impersonal cookies of the preset do not have.
+    let code = "add_action('send_headers', function () { setcookie('last_seen_by', bin2hex(random_bytes(4)), 0, '/'); });";
+    plugin(&site, &server, "last-seen", code);
+    says("sets the cookie last_seen_by for everybody, which comes from plugins/last-seen");
+    let off = "require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('last-seen/last-seen.php');";
+    site.run_php(&format!("127.0.0.1:{}", server.port), off);
+    std::fs::remove_dir_all(site.root().join("wp-content/plugins/last-seen")).expect("removed");
+    // One whose name is put together.
+    let code = "add_action('send_headers', function () { setcookie(implode('_', ['guest', 'mark']), '1', 0, '/'); });";
+    plugin(&site, &server, "guests", code);
+    says("sets the cookie guest_mark for everybody; no plugin or theme has that name in its files, but ");
+    says("plugins/guests");
+}
+
 #[test]
 fn what_cannot_be_looked_at_is_told_with_a_remedy() {
     let closed = Place::new();

@@ -223,6 +223,8 @@ pub struct Stored {
 pub struct CookieSource {
     /// Name.
     pub cookie: String,
-    /// Plugins, must-use plugins and themes whose files have it: `plugins/shop`.
+    /// Plugins, must-use plugins and themes whose files have it, or begin the session that it is: `plugins/shop`.
     pub places: Vec<String>,
+    /// Where there are none: those that set cookies, so that it may be one of theirs with a name that is put together.
+    pub setters: Vec<String>,
 }

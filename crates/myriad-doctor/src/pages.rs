@@ -142,7 +142,7 @@ fn reason(facts: &Facts, visit: &Visit) -> (String, String) {
 /// Where a cookie comes from, to follow its name, and what to do.
 fn origin(facts: &Facts, cookie: &str) -> (String, String) {
     let source = facts.cookies.iter().find(|source| source.cookie == cookie);
-    let Some(CookieSource { places, .. }) = source else {
+    let Some(CookieSource { places, setters, .. }) = source else {
         return (
             "; the files of the site were not looked at".to_owned(),
             "--root DIR names the site, and the doctor looks which plugin has that name in its files"
@@ -150,6 +150,13 @@ fn origin(facts: &Facts, cookie: &str) -> (String, String) {
         );
     };
     match places.as_slice() {
+        [] if !setters.is_empty() => (
+            format!(
+                "; no plugin or theme has that name in its files, but {} set cookies",
+                setters.join(", ")
+            ),
+            "turn these off one by one, until the cookie is gone: its name is put together there".to_owned(),
+        ),
         [] => (
             "; no plugin or theme has that name in its files".to_owned(),
             "find who sets it: turn plugins off one by one, or look for setcookie in wp-content".to_owned(),

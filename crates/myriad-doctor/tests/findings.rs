@@ -175,8 +175,11 @@ const FAULTS: &[Fault] = &[
         Severity::Bad,
         "the cookie visit_id for everybody, which comes from plugins/counter",
         |facts| {
-            facts.cookies =
-                vec![CookieSource { cookie: "visit_id".into(), places: vec!["plugins/counter".into()] }];
+            facts.cookies = vec![CookieSource {
+                cookie: "visit_id".into(),
+                places: vec!["plugins/counter".into()],
+                setters: Vec::new(),
+            }];
             change_home(facts, |visit| {
                 (visit.cache, visit.cookies) = (Some("MISS".into()), vec!["visit_id".into()]);
             });
@@ -201,8 +204,11 @@ const FAULTS: &[Fault] = &[
         Severity::Warning,
         "home: it sets the cookie visit_id for everybody, which comes from plugins/counter",
         |facts| {
-            facts.cookies =
-                vec![CookieSource { cookie: "visit_id".into(), places: vec!["plugins/counter".into()] }];
+            facts.cookies = vec![CookieSource {
+                cookie: "visit_id".into(),
+                places: vec!["plugins/counter".into()],
+                setters: Vec::new(),
+            }];
             facts.pages[0].uncached.as_mut().expect("uncached").cookies = vec!["visit_id".into()];
         },
     ),

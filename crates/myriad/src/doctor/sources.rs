@@ -14,6 +14,10 @@ const FILE_BYTES: u64 = 1 << 20;
 const FOLDERS: [&str; 3] = ["plugins", "mu-plugins", "themes"];
 /// Words by which a plugin keeps pages from caches.
 const UNCACHING: [&str; 3] = ["DONOTCACHEPAGE", "nocache_headers", "session_start"];
+/// How PHP begins a session, whose cookie no plugin names.
+const SESSION: &str = "session_start";
+/// How PHP sets a cookie.
+const SETTERS: [&str; 3] = ["setcookie", "setrawcookie", "Set-Cookie:"];
 /// Plugins that have these words and keep no page of visitors from caches.
 const INNOCENT: [&str; 1] = ["myriad-cache"];
 
@@ -21,6 +25,7 @@ const INNOCENT: [&str; 1] = ["myriad-cache"];
 pub(super) fn look(root: &Path, cookies: &[String], asks_why: bool) -> (Vec<CookieSource>, Vec<String>) {
     let stems: Vec<&str> = cookies.iter().map(|name| stem(name)).collect();
     let mut places: Vec<BTreeSet<String>> = vec![BTreeSet::new(); cookies.len()];
+    let (mut sessions, mut setters) = (BTreeSet::new(), BTreeSet::new());
     let mut uncaching = BTreeSet::new();
     if cookies.is_empty() && !asks_why {
         return (Vec::new(), Vec::new());
@@ -32,17 +37,32 @@ pub(super) fn look(root: &Path, cookies: &[String], asks_why: bool) -> (Vec<Cook
                 found.insert(place.clone());
             }
         }
-        let is_innocent = INNOCENT.iter().any(|name| place.ends_with(name)) || place.starts_with("themes/");
+        let is_innocent = INNOCENT.iter().any(|name| place.ends_with(name));
+        if !is_innocent && text.contains(SESSION) {
+            sessions.insert(place.clone());
+        }
+        if !is_innocent && SETTERS.iter().any(|setter| text.contains(setter)) {
+            setters.insert(place.clone());
+        }
+        let is_innocent = is_innocent || place.starts_with("themes/");
         if asks_why && !is_innocent && UNCACHING.iter().any(|word| text.contains(word)) {
             uncaching.insert(place);
         }
     }
     let sources = cookies.iter().zip(places);
-    let sources = sources.map(|(cookie, places)| CookieSource {
-        cookie: cookie.clone(),
-        places: places.into_iter().collect(),
+    let sources = sources.map(|(cookie, places)| {
+        let is_session = places.is_empty() && is_session(cookie) && !sessions.is_empty();
+        let places: Vec<_> = if is_session { &sessions } else { &places }.iter().cloned().collect();
+        let setters = if places.is_empty() { setters.iter().cloned().collect() } else { Vec::new() };
+        CookieSource { cookie: cookie.clone(), places, setters }
     });
     (sources.collect(), uncaching.into_iter().collect())
+}
+
+/// Whether a cookie is one of PHP's sessions: its usual name, or one that `session_name` gave.
+fn is_session(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.contains("sess") || name == "sid"
 }
 
 /// Name of a cookie without what a site adds to it: `woocommerce_cart_0123456789abcdef` is written with a variable behind its stem.
@@ -103,16 +123,19 @@ mod tests {
             ("plugins/counter/inc/a.php", "setcookie( 'visit_id', 1 );"),
             ("plugins/shop/b.php", "setcookie( \"cart_\" . COOKIEHASH, 1 ); define( 'DONOTCACHEPAGE', 1 );"),
             ("mu-plugins/c.php", "nothing of visit_id in quotation marks"),
+            ("plugins/forms/d.php", "if ( ! session_id() ) session_start();"),
         ] {
             let path = root.join("wp-content").join(path);
             fs::create_dir_all(path.parent().expect("parent")).expect("folder");
             fs::write(path, text).expect("file");
         }
         let (cookies, uncaching) =
-            look(&root, &["visit_id".into(), "cart_0123456789abcdef".into(), "none".into()], true);
+            look(&root, &["visit_id", "cart_0123456789abcdef", "none", "PHPSESSID"].map(str::to_owned), true);
         let places: Vec<_> = cookies.iter().map(|source| source.places.join(",")).collect();
-        assert_eq!(places, ["plugins/counter", "plugins/shop", ""]);
-        assert_eq!(uncaching, ["plugins/shop"]);
+        assert_eq!(places, ["plugins/counter", "plugins/shop", "", "plugins/forms"]);
+        let setters: Vec<_> = cookies.iter().map(|source| source.setters.join(",")).collect();
+        assert_eq!(setters, ["", "", "plugins/counter,plugins/shop", ""]);
+        assert_eq!(uncaching, ["plugins/forms", "plugins/shop"]);
         assert_eq!(look(&root, &[], false), (Vec::new(), Vec::new()));
         fs::remove_dir_all(&root).expect("clean");
     }
