@@ -83,18 +83,24 @@ impl WordPress {
 
     /// Makes a network of the site, whose further sites are folders (`/second/`).
     pub fn make_network(&self, host: &str) {
+        self.make_network_of(host, false);
+    }
+
+    /// Makes a network of the site, whose further sites are folders, or have names of their own.
+    pub fn make_network_of(&self, host: &str, has_names: bool) {
         let code = "require ABSPATH . 'wp-admin/includes/upgrade.php'; require ABSPATH . 'wp-admin/includes/network.php'; \
                     define('WP_INSTALLING_NETWORK', true); \
                     foreach ($wpdb->tables('ms_global') as $table => $name) $wpdb->$table = $name; install_network(); \
-                    $told = populate_network(1, '@HOST@', 'admin@example.org', 'A network', '/', false); \
+                    $told = populate_network(1, '@HOST@', 'admin@example.org', 'A network', '/', @NAMES@); \
                     echo is_wp_error($told) && 'no_wildcard_dns' !== $told->get_error_code() ? $told->get_error_message() : 'made';";
-        let code = format!("global $wpdb; {}", code.replace("@HOST@", host));
+        let code = code.replace("@HOST@", host).replace("@NAMES@", &has_names.to_string());
+        let code = format!("global $wpdb; {code}");
         assert_eq!(self.run_php(host, &code), "made");
         let file = self.root().join("wp-config.php");
         let text = std::fs::read_to_string(&file).expect("wp-config.php");
         let constants = format!(
-            "define('MULTISITE', true); define('SUBDOMAIN_INSTALL', false); define('DOMAIN_CURRENT_SITE', '{host}'); \
-             define('PATH_CURRENT_SITE', '/'); define('SITE_ID_CURRENT_SITE', 1); define('BLOG_ID_CURRENT_SITE', 1);\n"
+            "define('MULTISITE', true);\ndefine('SUBDOMAIN_INSTALL', {has_names});\ndefine('DOMAIN_CURRENT_SITE', '{host}');\n\
+             define('PATH_CURRENT_SITE', '/');\ndefine('SITE_ID_CURRENT_SITE', 1);\ndefine('BLOG_ID_CURRENT_SITE', 1);\n"
         );
         std::fs::write(
             &file,
@@ -150,6 +156,16 @@ impl WordPress {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{code}\n{said}\n{}", String::from_utf8_lossy(&output.stderr));
         said
+    }
+
+    /// The same as [`WordPress::serve_with`], with the plugin among those that somebody activates.
+    pub fn serve_with_ordinary_plugin(&self, options: &[&str]) -> Server {
+        let place = Place::new();
+        let php = self.php().display().to_string();
+        run(self.command(&place, &php).arg("--install-plugin"), "--install-plugin");
+        let mut command = self.command(&place, &php);
+        command.args(options);
+        Server::run(place, command)
     }
 
     fn serve_with_php(&self, place: Place, php: &str) -> Server {

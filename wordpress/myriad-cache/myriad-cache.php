@@ -38,6 +38,10 @@ spl_autoload_register(
 	}
 );
 
+if ( isset( $_SERVER['MYRIAD_CLOCK'] ) && 'network' === $_SERVER['MYRIAD_CLOCK'] ) {
+	Myriad_Cache_Clock::start();
+}
+
 Myriad_Cache_Changes::start();
 Myriad_Cache_Page::start();
 Myriad_Cache_Parts::start();

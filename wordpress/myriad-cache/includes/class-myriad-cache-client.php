@@ -57,21 +57,48 @@ class Myriad_Cache_Client {
 	 */
 	public static function ask( $method, $path, $body = null ) {
 		$connection = self::connection();
+		$place      = self::place( $connection );
 		if ( '' === $connection['api'] || '' === $connection['secret'] ) {
 			return new WP_Error( 'myriad_cache_unconnected', __( 'The plugin does not know where Myriad is: run myriad with "--install-plugin", or define MYRIAD_CACHE_API and MYRIAD_CACHE_SECRET in wp-config.php.', 'myriad-cache' ) );
 		}
-		if ( ! preg_match( '#^(?:(unix):([^:]+):|http://([^/]+))(/.*)$#', $connection['api'], $part ) ) {
+		if ( ! $place ) {
 			return new WP_Error( 'myriad_cache_address', __( 'The address of Myriad is neither unix:/path/to/plugin.sock:/site/ nor http://127.0.0.1:PORT/path/.', 'myriad-cache' ) );
 		}
-		$address = 'unix' === $part[1] ? 'unix://' . $part[2] : 'tcp://' . $part[3] . ( preg_match( '/:[0-9]+$/', $part[3] ) ? '' : ':80' );
-		$text    = null === $body ? '' : (string) wp_json_encode( $body );
-		$head    = $method . ' ' . rtrim( $part[4], '/' ) . '/' . $path . " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+		$text = null === $body ? '' : (string) wp_json_encode( $body );
+		$head = $method . ' ' . $place[1] . '/' . $path . " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 			. 'Authorization: Bearer ' . $connection['secret'] . "\r\n";
 		if ( '' !== $text ) {
 			$head .= "Content-Type: application/json\r\nContent-Length: " . strlen( $text ) . "\r\n";
 		}
-		$answer = self::exchange( $address, $head . "\r\n" . $text );
+		$answer = self::exchange( $place[0], $head . "\r\n" . $text );
 		return is_wp_error( $answer ) ? $answer : self::read( $answer );
+	}
+
+	/**
+	 * Has what is due in a site of a network run.
+	 *
+	 * @param string $host Host of the site.
+	 * @param string $path Folder of the site, `/` or `/second/`.
+	 */
+	public static function tick( $host, $path ) {
+		$place = self::place( self::connection() );
+		if ( $place && preg_match( '#^[0-9A-Za-z.:-]+$#D', $host ) && preg_match( '#^/(?:[0-9A-Za-z_./-]*/)?$#D', $path ) ) {
+			self::exchange( $place[0], 'GET ' . $place[1] . '/clock?site=' . $path . " HTTP/1.1\r\nHost: " . $host . "\r\nConnection: close\r\n\r\n" );
+		}
+	}
+
+	/**
+	 * Where the API is.
+	 *
+	 * @param array{api: string, secret: string} $connection What was said of it.
+	 * @return array{0: string, 1: string}|null Address for a socket, and the path without its last slash; none where it is no address.
+	 */
+	private static function place( $connection ) {
+		if ( ! preg_match( '#^(?:(unix):([^:]+):|http://([^/]+))(/.*)$#', $connection['api'], $part ) ) {
+			return null;
+		}
+		$address = 'unix' === $part[1] ? 'unix://' . $part[2] : 'tcp://' . $part[3] . ( preg_match( '/:[0-9]+$/', $part[3] ) ? '' : ':80' );
+		return array( $address, rtrim( $part[4], '/' ) );
 	}
 
 	/**

@@ -27,8 +27,23 @@ pub(super) fn rules(kind: &str, root: &Path) -> String {
     [folders, files].into_iter().flatten().collect::<Vec<_>>().join("\n        ")
 }
 
-/// What `wp-config.php` says, in the site's folder or the one above, as WordPress looks for it; "off" where it cannot be read.
-fn kind_of(root: &Path) -> &'static str {
+/// Whether a site is a network; `kind` as with [`rules`].
+pub(super) fn is_network(kind: &str, root: &Path) -> bool {
+    (if kind.is_empty() { kind_of(root) } else { kind }) != "off"
+}
+
+/// Host of a network's main site, as `wp-config.php` says it (`DOMAIN_CURRENT_SITE`).
+pub(super) fn main_host(root: &Path) -> Option<String> {
+    let text = configuration(root);
+    let value = text.lines().find_map(|line| defined(line, "DOMAIN_CURRENT_SITE"))?;
+    let (quote, rest) = value.split_at_checked(1)?;
+    let host = rest.split(quote).next().filter(|_| matches!(quote, "'" | "\""))?;
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b".-:".contains(&byte);
+    (!host.is_empty() && host.bytes().all(is_letter)).then(|| host.to_owned())
+}
+
+/// `wp-config.php`, in the site's folder or the one above, as WordPress looks for it; empty where it cannot be read.
+fn configuration(root: &Path) -> String {
     let read = |folder: &Path| {
         let mut text = String::new();
         let file = File::open(folder.join("wp-config.php")).ok()?;
@@ -36,7 +51,12 @@ fn kind_of(root: &Path) -> &'static str {
         file.take(MOST).read_to_string(&mut text).ok()?;
         Some(text)
     };
-    let text = read(root).or_else(|| read(root.parent()?)).unwrap_or_default();
+    read(root).or_else(|| read(root.parent()?)).unwrap_or_default()
+}
+
+/// What `wp-config.php` says; "off" where it cannot be read.
+fn kind_of(root: &Path) -> &'static str {
+    let text = configuration(root);
     match (defines(&text, "MULTISITE"), defines(&text, "SUBDOMAIN_INSTALL")) {
         (false, _) => "off",
         (true, true) => "subdomains",
@@ -47,16 +67,17 @@ fn kind_of(root: &Path) -> &'static str {
 /// Whether PHP code has a line `define('NAME', true)`.
 fn defines(text: &str, name: &str) -> bool {
     text.lines().any(|line| {
-        let plain: String = line.chars().filter(|letter| !letter.is_whitespace()).collect();
-        let value = ['\'', '"'].iter().find_map(|quote| {
-            plain
-                .strip_prefix("define(")?
-                .strip_prefix(*quote)?
-                .strip_prefix(name)?
-                .strip_prefix(*quote)?
-                .strip_prefix(',')
-        });
-        value.is_some_and(|value| value.to_ascii_lowercase().starts_with("true)") || value.starts_with("1)"))
+        defined(line, name)
+            .is_some_and(|value| value.to_ascii_lowercase().starts_with("true)") || value.starts_with("1)"))
+    })
+}
+
+/// What a line `define('NAME', VALUE);` says from the value on, without blanks.
+fn defined(line: &str, name: &str) -> Option<String> {
+    let plain: String = line.chars().filter(|letter| !letter.is_whitespace()).collect();
+    ['\'', '"'].iter().find_map(|quote| {
+        let rest = plain.strip_prefix("define(")?.strip_prefix(*quote)?;
+        rest.strip_prefix(name)?.strip_prefix(*quote)?.strip_prefix(',').map(str::to_owned)
     })
 }
 
@@ -82,6 +103,15 @@ mod tests {
         std::fs::write(root.join("wp-config.php"), "<?php\ndefine('MULTISITE', true);\n").expect("file");
         assert!(rules("", &root).contains("!-e $request_filename") && !rules("", &root).contains("ms-files"));
         assert_eq!((rules("off", &root), rules("subdomains", &root)), (String::new(), String::new()));
+        assert!(is_network("", &root) && !is_network("off", &root) && main_host(&root).is_none());
+        for (value, host) in
+            [("'a.test'", Some("a.test")), ("\"b:80\"", Some("b:80")), ("'a;b'", None), ("HOST", None)]
+        {
+            let text =
+                format!("<?php\ndefine('MULTISITE', true);\ndefine( 'DOMAIN_CURRENT_SITE', {value} );\n");
+            std::fs::write(root.join("wp-config.php"), text).expect("file");
+            assert_eq!(main_host(&root).as_deref(), host);
+        }
         std::fs::create_dir_all(root.join("wp-content/blogs.dir")).expect("folder");
         assert!(rules("subdomains", &root).starts_with("# Uploads") && rules("", &root).contains("ms-files"));
         std::fs::remove_dir_all(&root).expect("clean");

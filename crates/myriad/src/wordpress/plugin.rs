@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::checked::{Checked, checked_root};
 use super::kind::Kind;
+use super::network;
 use super::options::Options;
 use super::placement::Placement;
 use super::prefix::prefix;
@@ -42,6 +43,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-changes.php",
     "includes/class-myriad-cache-cli.php",
     "includes/class-myriad-cache-client.php",
+    "includes/class-myriad-cache-clock.php",
     "includes/class-myriad-cache-health.php",
     "includes/class-myriad-cache-known.php",
     "includes/class-myriad-cache-lists.php",
@@ -88,6 +90,9 @@ pub(super) fn server(prefix: &Path, sites: &[Checked]) -> Result<String, String>
         let php = quoted(Path::new(&site.php))?;
         let _ = write!(groups, "upstream {zone}-clock {{ server {php}; }}\n    ");
         places.push_str(&clock(site)?);
+        if network::is_network(site.settings.get("multisite"), &site.root) {
+            places.push_str(&clock_of_others(site)?);
+        }
     }
     if places.is_empty() {
         return Ok(places);
@@ -98,11 +103,38 @@ pub(super) fn server(prefix: &Path, sites: &[Checked]) -> Result<String, String>
     ))
 }
 
+/// Location by which the main site of a network has run what is due in another: the plugin asks for it, with the other's host, and
+/// its folder in the argument `site`. `wp-cron.php` answers before it begins to work.
+fn clock_of_others(site: &Checked) -> Result<String, String> {
+    let script = quoted(&site.root.join("wp-cron.php"))?;
+    let https = if site.domains.is_empty() { "\"\"" } else { "on" };
+    Ok(format!(
+        "
+        location = /{zone}/clock {{
+            if ($arg_site !~ \"^/(?:[_0-9a-zA-Z./-]*/)?$\") {{ return 400; }}
+            fastcgi_pass {zone}-clock;
+            fastcgi_ignore_client_abort on;
+            fastcgi_param SCRIPT_FILENAME {script};
+            fastcgi_param SCRIPT_NAME ${{arg_site}}wp-cron.php;
+            fastcgi_param REQUEST_URI ${{arg_site}}wp-cron.php;
+            fastcgi_param REQUEST_METHOD GET;
+            fastcgi_param SERVER_PROTOCOL HTTP/1.1;
+            fastcgi_param REMOTE_ADDR 127.0.0.1;
+            fastcgi_param REDIRECT_STATUS 200;
+            fastcgi_param HTTP_HOST $http_host;
+            fastcgi_param HTTPS {https};
+        }}",
+        zone = site.zone
+    ))
+}
+
 /// Location that runs what is due in a site: WordPress's own clock goes on by visits that reach PHP, and stored pages do not. A check
 /// of a group that nobody else asks is a request at even intervals, of one worker, beside those of visitors.
 fn clock(site: &Checked) -> Result<String, String> {
     let script = quoted(&site.root.join("wp-cron.php"))?;
-    let host = site.names.first().filter(|name| !name.starts_with(['_', '*', '.', '~']));
+    let is_network = network::is_network(site.settings.get("multisite"), &site.root);
+    let main = is_network.then(|| network::main_host(&site.root)).flatten();
+    let host = main.as_ref().or(site.names.first().filter(|name| !name.starts_with(['_', '*', '.', '~'])));
     let params = [
         ("SCRIPT_FILENAME", script.as_str()),
         ("SCRIPT_NAME", "/wp-cron.php"),
@@ -113,6 +145,8 @@ fn clock(site: &Checked) -> Result<String, String> {
         ("REDIRECT_STATUS", "200"),
         ("HTTP_HOST", host.map_or("localhost", |name| name)),
         ("HTTPS", if site.domains.is_empty() { "\"\"" } else { "on" }),
+        // The plugin sees to the other sites of a network then.
+        ("MYRIAD_CLOCK", if is_network { "network" } else { "on" }),
     ];
     let mut text = format!(
         "\n        location /{zone}-clock {{\n            fastcgi_pass {zone}-clock;\n            health_check interval={CLOCK} uri=/wp-cron.php;",
