@@ -13,10 +13,12 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 
+use crate::activation;
 use crate::control::{Channel, Kind};
 use crate::handover::Legacy;
 use crate::instance::Instance;
 use crate::listeners::Listeners;
+use crate::notify;
 use crate::stdio;
 use crate::ticket_keys::TicketKeys;
 
@@ -109,5 +111,10 @@ fn again(binary: PathBuf) -> Command {
     let mut command = Command::new(binary);
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     command.args(arguments).stdout(Stdio::null()).env_remove(DETACHED).env_remove(UPGRADE);
+    // Said of this process: the next one keeps the watchdog's time in its place, and has its sockets from the channel.
+    command.env_remove(notify::WATCHDOG_PROCESS);
+    for name in activation::VARIABLES {
+        command.env_remove(name);
+    }
     command
 }

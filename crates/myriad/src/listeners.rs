@@ -146,6 +146,12 @@ impl Listeners {
         self.all.iter().for_each(Listener::unlink);
     }
 
+    /// Names of listeners that `others` lacks.
+    pub(crate) fn without<'a>(&'a self, others: &'a Self) -> impl Iterator<Item = &'a str> {
+        let lacks = |name: &&str| !others.all.iter().any(|other| other.name == *name);
+        self.all.iter().map(|listener| listener.name.as_str()).filter(lacks)
+    }
+
     /// Secret from which QUIC makes resets and connection IDs.
     pub(crate) fn secret(&self) -> &[u8] {
         &self.secret

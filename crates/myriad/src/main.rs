@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod accounts;
+mod activation;
 mod admin;
 mod certificates;
 mod cli;
@@ -23,6 +24,7 @@ mod handover;
 mod instance;
 mod listeners;
 mod logs;
+mod notify;
 mod origins;
 mod path_walk;
 mod paths;

@@ -21,11 +21,13 @@ use myriad_log::Level;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
+use crate::activation;
 use crate::configuration::{Configuration, Origin};
 use crate::daemon::Birth;
 use crate::generation::Generation;
 use crate::instance::Instance;
 use crate::listeners::Listeners;
+use crate::notify::InitSystem;
 use crate::pidfile::{PidFile, reason};
 use crate::process::{WorkerProcess, describe};
 use crate::report::{Finding, report};
@@ -70,6 +72,7 @@ pub(crate) struct Supervisor {
     succession: Succession,
     /// Keys of tickets for the next worker process.
     ticket_keys: TicketKeys,
+    init: InitSystem,
     ending: Option<Ending>,
     failed: bool,
 }
@@ -86,10 +89,11 @@ impl Supervisor {
         let signals = Signals::watch(&WATCHED).map_err(io_error)?;
         let succession = Succession::new(matches!(birth, Birth::Upgrade(..))).map_err(io_error)?;
         let (inherited, ticket_keys, foreground) = match birth {
-            Birth::Plain => (Listeners::default(), TicketKeys::default(), None),
+            Birth::Plain => (activated()?, TicketKeys::default(), None),
             Birth::Detached(stream) => (Listeners::default(), TicketKeys::default(), Some(stream)),
             Birth::Upgrade(listeners, keys, _) => (listeners, keys, None),
         };
+        let (init, untold) = InitSystem::of_this_process();
         let mut supervisor = Self {
             signals,
             current: Generation::prepare(origin, configuration, &inherited)?,
@@ -98,14 +102,27 @@ impl Supervisor {
             announced: Announcement::new(instance, foreground),
             succession,
             ticket_keys,
+            init,
             ending: None,
             failed: false,
         };
+        supervisor.warn_of_strangers(&inherited, untold);
         if let Err(error) = supervisor.start_worker() {
             supervisor.current.listeners.unlink();
             return Err(vec![format!("the worker process could not be started: {error}").into()]);
         }
         Ok(supervisor)
+    }
+
+    /// Warns of sockets that were handed over and have no `listen`, which are closed, and of an init system that hears nothing.
+    fn warn_of_strangers(&self, inherited: &Listeners, untold: Option<String>) {
+        let strangers = inherited.without(&self.current.listeners);
+        let closed = strangers.map(|name| {
+            format!("the socket {name} was handed over and no \"listen\" wants it: it is closed")
+        });
+        for text in closed.chain(untold) {
+            self.log(Level::Warn, &text);
+        }
     }
 
     /// Runs until told to end.
@@ -152,6 +169,7 @@ impl Supervisor {
             Some(Ending::Fast(deadline)) => Some(deadline),
             _ => self.workers.respawn.due,
         };
+        let deadline = deadline.into_iter().chain(self.init.next_beat()).min();
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         match poll(&mut polled, timeout.as_ref()) {
@@ -188,6 +206,7 @@ impl Supervisor {
 
     fn stop(&mut self) {
         self.ending = Some(Ending::Fast(Instant::now() + STOP_LIMIT));
+        self.init.stopping();
         self.reload.abandon();
         self.workers.terminate();
     }
@@ -197,6 +216,10 @@ impl Supervisor {
             return;
         }
         self.ending = Some(Ending::Graceful);
+        match self.succession.heir() {
+            Some(heir) => self.init.passes_to(heir),
+            None => self.init.stopping(),
+        }
         self.reload.abandon();
         let listeners = std::mem::take(&mut self.current.listeners);
         if !self.succession.shares_sockets() {
@@ -248,6 +271,7 @@ impl Supervisor {
     fn worker_gone(&mut self, worker: &WorkerProcess) {
         if self.reload.waits_for(worker.pid()) {
             self.reload.abandon();
+            self.init.ready(reload::NOT_TAKEN);
         }
         if self.ending.is_some() || !self.workers.accepting {
             return;
@@ -262,6 +286,7 @@ impl Supervisor {
 
     fn keep_time(&mut self) {
         let now = Instant::now();
+        self.init.keep_alive(now);
         if let Some(Ending::Fast(deadline)) = self.ending
             && now >= deadline
         {
@@ -293,4 +318,10 @@ impl Supervisor {
             }
         }
     }
+}
+
+/// Listeners of the sockets that the init system holds for this server.
+fn activated() -> Result<Listeners, Vec<Finding>> {
+    let sockets = activation::sockets().map_err(|error| vec![error.into()])?;
+    Ok(Listeners::inherit(sockets.into_iter(), Vec::new()))
 }

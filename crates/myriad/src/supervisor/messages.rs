@@ -85,6 +85,7 @@ impl Supervisor {
             return;
         }
         self.tell_instance();
+        self.init.ready("serving");
         if !self.succession.is_heir() {
             self.announced.greet(&self.current);
         }

@@ -19,8 +19,10 @@ use crate::logs::Logs;
 use crate::pidfile::reason;
 use crate::report::Finding;
 
+/// Log line of a reload that succeeded.
+const TAKEN: &str = "the new configuration runs";
 /// Log line of a reload that failed.
-const NOT_TAKEN: &str = "the new configuration was not taken: the earlier one keeps running";
+pub(super) const NOT_TAKEN: &str = "the new configuration was not taken: the earlier one keeps running";
 
 impl Supervisor {
     pub(super) fn reload(&mut self) {
@@ -31,11 +33,13 @@ impl Supervisor {
             self.reload.again = true;
             return;
         }
+        self.init.reloading();
         if let Err(findings) = self.take_new_configuration() {
             for finding in findings {
                 self.log(finding.level, &finding.text);
             }
             self.log(Level::Error, NOT_TAKEN);
+            self.init.ready(NOT_TAKEN);
         }
     }
 
@@ -85,7 +89,8 @@ impl Supervisor {
             self.log(Level::Emerg, &format!("open() \"{}\" failed ({})", path.display(), reason(&error)));
         }
         self.tell_instance();
-        self.log(Level::Notice, "the new configuration runs");
+        self.log(Level::Notice, TAKEN);
+        self.init.ready(TAKEN);
     }
 
     /// Logs the failure of a worker; a configuration that waited for it is dropped.
@@ -94,6 +99,7 @@ impl Supervisor {
         if self.reload.waits_for(pid) {
             self.reload.abandon();
             self.log(Level::Error, NOT_TAKEN);
+            self.init.ready(NOT_TAKEN);
         }
     }
 

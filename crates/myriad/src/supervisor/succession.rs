@@ -42,6 +42,11 @@ impl Succession {
         self.heir.is_some()
     }
 
+    /// Process number of the new binary.
+    pub(super) fn heir(&self) -> Option<u32> {
+        self.heir.as_ref().map(Child::id)
+    }
+
     /// Whether another supervisor listens on the same sockets.
     pub(super) fn shares_sockets(&self) -> bool {
         self.has_heir() || (self.is_heir() && getppid() == self.predecessor)

@@ -1,0 +1,80 @@
+//! Sockets that the init system listens on for this server (`sd_listen_fds(3)`): they are held while it starts anew, so that
+//! clients wait for a moment and none is refused.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::net::{SocketAddrAny, SocketAddrUnix, SocketType, getsockname, sockopt};
+
+/// Variables of the protocol. They are for one process alone and are kept from its children.
+pub(crate) const VARIABLES: [&str; 3] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"];
+
+/// Sockets that were handed to this process, each with the name that a `listen` of its address has.
+///
+/// # Errors
+/// The variables make no sense, or one of the descriptors is no listening socket of TCP or the unix domain: a sentence.
+pub(crate) fn sockets() -> Result<Vec<(String, OwnedFd)>, String> {
+    let handed = sd_listen_fds::get().map_err(|_| "LISTEN_PID or LISTEN_FDS is no number".to_owned())?;
+    handed.into_iter().map(|(_, socket)| settled(socket.into_std())).collect()
+}
+
+/// Name of a socket, which is made fit for the workers.
+fn settled(socket: OwnedFd) -> Result<(String, OwnedFd), String> {
+    let failed = |error: io::Error| format!("a socket of the init system cannot be used: {error}");
+    fcntl_setfd(&socket, FdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
+    let kind = sockopt::socket_type(&socket).map_err(|error| failed(error.into()))?;
+    let address = getsockname(&socket).map_err(|error| failed(error.into()))?;
+    let name = name(&address).ok_or_else(|| failed(io::Error::other("its address is of no known kind")))?;
+    let listens = kind == SocketType::STREAM && sockopt::socket_acceptconn(&socket).unwrap_or(false);
+    if !listens {
+        let text = "it does not listen for connections; in its unit ListenStream= is meant, and sockets of datagrams, as QUIC's, \
+                    are opened by Myriad itself";
+        return Err(failed(io::Error::other(format!("{name}: {text}"))));
+    }
+    let flags = fcntl_getfl(&socket).map_err(|error| failed(error.into()))?;
+    fcntl_setfl(&socket, flags | OFlags::NONBLOCK).map_err(|error| failed(error.into()))?;
+    if !name.starts_with("unix:") {
+        sockopt::set_tcp_nodelay(&socket, true).map_err(|error| failed(error.into()))?;
+    }
+    Ok((name, socket))
+}
+
+fn name(address: &SocketAddrAny) -> Option<String> {
+    if let Ok(address) = SocketAddr::try_from(address.clone()) {
+        return Some(address.to_string());
+    }
+    let address = SocketAddrUnix::try_from(address.clone()).ok()?;
+    let path = PathBuf::from(std::ffi::OsString::from(address.path()?.to_string_lossy().into_owned()));
+    Some(format!("unix:{}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+
+    #[test]
+    fn socket_has_the_name_of_its_listen() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let address = listener.local_addr().expect("an address");
+        let (name, socket) = settled(listener.into()).expect("settled");
+        assert_eq!(name, address.to_string());
+        assert!(fcntl_getfl(&socket).expect("flags").contains(OFlags::NONBLOCK));
+        assert!(rustix::io::fcntl_getfd(&socket).expect("flags").contains(FdFlags::CLOEXEC));
+    }
+
+    #[test]
+    fn what_accepts_nobody_is_refused_with_the_remedy() {
+        let udp = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        assert!(settled(udp.into()).expect_err("datagrams").contains("ListenStream="));
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let connected = TcpStream::connect(listener.local_addr().expect("an address")).expect("connected");
+        assert!(settled(connected.into()).is_err(), "a connection");
+        let file = std::fs::File::open("/dev/null").expect("a file");
+        assert!(settled(file.into()).is_err(), "a file");
+    }
+}

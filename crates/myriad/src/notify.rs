@@ -1,0 +1,186 @@
+//! What the init system is told: the protocol of `sd_notify(3)`, one datagram of `NAME=value` lines for each message to the
+//! socket that `NOTIFY_SOCKET` names.
+//!
+//! ```text
+//! starting --READY--> running --STOPPING--> ending
+//!                     |  ^  '--MAINPID=heir--> the new binary is the service
+//!            RELOADING|  |READY             WATCHDOG all the while
+//!                     v  |
+//!                  reloading
+//! ```
+//!
+//! Under a unit with `NotifyAccess=main` only the main process is heard. So an old supervisor names its heir itself, and what
+//! the heir said before that is lost: its next `WATCHDOG` counts.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Variable that names the socket: a path, or `@` and an abstract name.
+const SOCKET: &str = "NOTIFY_SOCKET";
+/// Variable with the microseconds after which a silent service is ended.
+const WATCHDOG: &str = "WATCHDOG_USEC";
+/// Variable with the process that is to be heard of in time.
+pub(crate) const WATCHDOG_PROCESS: &str = "WATCHDOG_PID";
+/// Longest time for which a message may wait, as the supervisor does nothing else meanwhile.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The init system that started this process, if it wants to be told.
+#[derive(Debug, Default)]
+pub(crate) struct InitSystem {
+    socket: Option<(UnixDatagram, SocketAddr)>,
+    beat: Option<Beat>,
+}
+
+/// Signs of life: twice as often as the watchdog wants them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Beat {
+    every: Duration,
+    next: Instant,
+}
+
+impl InitSystem {
+    /// The init system as the environment of this process names it; what makes no sense there is told and left.
+    pub(crate) fn of_this_process() -> (Self, Option<String>) {
+        let Some(name) = std::env::var_os(SOCKET).filter(|name| !name.is_empty()) else {
+            return (Self::default(), None);
+        };
+        let beat = beat(
+            std::env::var(WATCHDOG).ok().as_deref(),
+            std::env::var(WATCHDOG_PROCESS).ok().as_deref(),
+            std::process::id(),
+        );
+        match socket(&name) {
+            Ok(socket) => {
+                let every = beat.map(|every| Beat { every, next: Instant::now() + every });
+                (Self { socket: Some(socket), beat: every }, None)
+            }
+            Err(error) => {
+                let text = format!(
+                    "{SOCKET} \"{}\" is no socket that can be written to ({error}): the init system is told nothing",
+                    name.to_string_lossy()
+                );
+                (Self::default(), Some(text))
+            }
+        }
+    }
+
+    /// The server accepts connections; `told` is a line for `systemctl status`.
+    pub(crate) fn ready(&self, told: &str) {
+        self.tell(&format!("READY=1\nMAINPID={}\nSTATUS={}", std::process::id(), one_line(told)));
+    }
+
+    /// A reload begins. Another `READY` ends it, whether the new configuration was taken or not.
+    pub(crate) fn reloading(&self) {
+        let now = clock_gettime(ClockId::Monotonic);
+        let now_us = now.tv_sec.cast_unsigned() * 1_000_000 + now.tv_nsec.cast_unsigned() / 1000;
+        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={now_us}"));
+    }
+
+    /// The server ends, and with it the service.
+    pub(crate) fn stopping(&self) {
+        self.tell("STOPPING=1");
+    }
+
+    /// This process ends, and the service goes on as that one.
+    pub(crate) fn passes_to(&self, process: u32) {
+        self.tell(&format!("MAINPID={process}"));
+    }
+
+    /// Time of the next sign of life; `None` without a watchdog.
+    pub(crate) fn next_beat(&self) -> Option<Instant> {
+        self.beat.map(|beat| beat.next)
+    }
+
+    /// Gives a sign of life if one is due.
+    pub(crate) fn keep_alive(&mut self, now: Instant) {
+        if let Some(beat) = self.beat.as_mut().filter(|beat| now >= beat.next) {
+            beat.next = now + beat.every;
+            self.tell("WATCHDOG=1");
+        }
+    }
+
+    /// Sends one message. That nobody takes it is no error of this server: whoever waits for it in vain says so.
+    fn tell(&self, message: &str) {
+        if let Some((socket, address)) = &self.socket {
+            let _ = socket.send_to_addr(message.as_bytes(), address);
+        }
+    }
+}
+
+fn socket(name: &OsStr) -> io::Result<(UnixDatagram, SocketAddr)> {
+    let address = match name.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
+        [b'/', ..] => SocketAddr::from_pathname(name)?,
+        _ => return Err(io::Error::other("neither a path nor an abstract name")),
+    };
+    let socket = UnixDatagram::unbound()?;
+    socket.set_write_timeout(Some(PATIENCE))?;
+    Ok((socket, address))
+}
+
+/// Time between signs of life, from the two variables of the watchdog; `None` if nobody waits for them, or for another
+/// process.
+fn beat(microseconds: Option<&str>, process: Option<&str>, own: u32) -> Option<Duration> {
+    let limit_us: u64 = microseconds?.parse().ok().filter(|limit| *limit > 0)?;
+    let is_other = process.is_some_and(|process| process.parse() != Ok(own));
+    (!is_other).then(|| Duration::from_micros((limit_us / 2).max(1)))
+}
+
+/// A text as one line: in a message a line end would begin another variable.
+fn one_line(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_of_life_come_twice_as_often_as_they_are_wanted() {
+        let half = Some(Duration::from_secs(15));
+        assert_eq!(beat(Some("30000000"), None, 7), half);
+        assert_eq!(beat(Some("30000000"), Some("7"), 7), half);
+        for (microseconds, process) in [
+            (None, None),
+            (Some("0"), None),
+            (Some("soon"), None),
+            (Some("-1"), None),
+            (Some("30000000"), Some("8")),
+            (Some("30000000"), Some("me")),
+        ] {
+            assert_eq!(beat(microseconds, process, 7), None, "{microseconds:?} {process:?}");
+        }
+    }
+
+    #[test]
+    fn message_arrives_at_an_abstract_name() {
+        let name = format!("myriad-notify-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).expect("a name");
+        let init = UnixDatagram::bind_addr(&address).expect("a socket");
+        let said = InitSystem { socket: socket(format!("@{name}").as_ref()).ok(), beat: None };
+        said.passes_to(42);
+        said.ready("two\nlines=1");
+        let mut bytes = [0; 256];
+        let mut next = || {
+            let length = init.recv(&mut bytes).expect("a message");
+            String::from_utf8_lossy(&bytes[..length]).into_owned()
+        };
+        assert_eq!(next(), "MAINPID=42");
+        assert_eq!(next(), format!("READY=1\nMAINPID={}\nSTATUS=two lines=1", std::process::id()));
+    }
+
+    #[test]
+    fn names_of_other_kinds_are_refused() {
+        for name in ["relative", "vsock:2:1234"] {
+            assert!(socket(name.as_ref()).is_err(), "{name}");
+        }
+        let long = format!("/{}", "x".repeat(200));
+        assert!(socket(long.as_ref()).is_err());
+    }
+}

@@ -1,0 +1,199 @@
+//! What an init system is told by `sd_notify`, and sockets that it holds for the server: with the real binary.
+
+mod support;
+
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use support::{Site, get, is_alive, myriad, send, upgraded, wait_for};
+
+/// Longer than any message takes on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The socket of an init system, in the folder of a site.
+struct InitSystem(UnixDatagram);
+
+impl InitSystem {
+    fn new(site: &Site) -> Self {
+        let socket = UnixDatagram::bind(site.path("notify")).expect("a socket");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        Self(socket)
+    }
+
+    /// The next message that is no sign of life.
+    fn told(&self) -> String {
+        loop {
+            let message = self.any();
+            if message != "WATCHDOG=1" {
+                return message;
+            }
+        }
+    }
+
+    fn any(&self) -> String {
+        let mut bytes = [0; 1024];
+        let length = self.0.recv(&mut bytes).expect("a message");
+        String::from_utf8_lossy(&bytes[..length]).into_owned()
+    }
+}
+
+/// A server of this site, which is killed at the end of a test that fails.
+struct Server(Child);
+
+impl Server {
+    fn start(site: &Site, environment: &[(&str, &str)]) -> Self {
+        let mut command = site.command(&[]);
+        command.env("NOTIFY_SOCKET", site.path("notify")).envs(environment.iter().copied());
+        Self(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("start"))
+    }
+
+    fn ended(&mut self) -> bool {
+        let mut status = None;
+        wait_for("the end of the server", || {
+            status = self.0.try_wait().expect("wait");
+            status.is_some()
+        });
+        status.expect("ended").success()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn ready(pid: u32, told: &str) -> String {
+    format!("READY=1\nMAINPID={pid}\nSTATUS={told}")
+}
+
+#[test]
+fn init_system_is_told_of_start_reload_and_end() {
+    let site = Site::plain();
+    let init = InitSystem::new(&site);
+    let mut server = Server::start(&site, &[]);
+    let pid = server.0.id();
+    assert_eq!(init.told(), ready(pid, "serving"));
+    assert_eq!(site.get(), Some(200), "ready means that connections are accepted");
+
+    site.signal("HUP");
+    let reloading = init.told();
+    let time = reloading.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").expect(&reloading);
+    assert!(time.parse::<u64>().is_ok_and(|time| time > 0), "{reloading}");
+    assert_eq!(init.told(), ready(pid, "the new configuration runs"));
+
+    site.write("nginx.conf", "lissen 80;\n");
+    site.signal("HUP");
+    assert!(init.told().starts_with("RELOADING=1\n"));
+    let kept = ready(pid, "the new configuration was not taken: the earlier one keeps running");
+    assert_eq!(init.told(), kept, "a reload that fails has ended, too");
+
+    site.signal("QUIT");
+    assert_eq!(init.told(), "STOPPING=1");
+    assert!(server.ended());
+}
+
+#[test]
+fn watchdog_hears_of_the_server_in_time() {
+    let site = Site::plain();
+    let init = InitSystem::new(&site);
+    let mut server = Server::start(&site, &[("WATCHDOG_USEC", "200000")]);
+    assert_eq!(init.told(), ready(server.0.id(), "serving"));
+    for _ in 0..3 {
+        assert_eq!(init.any(), "WATCHDOG=1");
+    }
+    site.signal("TERM");
+    assert_eq!(init.told(), "STOPPING=1");
+    assert!(server.ended());
+}
+
+#[test]
+fn watchdog_of_another_process_is_left_alone() {
+    let site = Site::plain();
+    let init = InitSystem::new(&site);
+    let mut server = Server::start(&site, &[("WATCHDOG_USEC", "1000"), ("WATCHDOG_PID", "1")]);
+    assert_eq!(init.any(), ready(server.0.id(), "serving"));
+    site.signal("TERM");
+    assert_eq!(init.any(), "STOPPING=1", "no sign of life comes before");
+    assert!(server.ended());
+}
+
+#[test]
+fn service_goes_on_as_the_new_binary() {
+    let site = Site::plain();
+    let init = InitSystem::new(&site);
+    let own = std::process::id().to_string();
+    let mut server = Server::start(&site, &[("WATCHDOG_USEC", "200000"), ("WATCHDOG_PID", &own)]);
+    let old = server.0.id();
+    assert_eq!(init.told(), ready(old, "serving"));
+    let new = upgraded(&site, "nginx.pid", old);
+    assert_eq!(init.told(), ready(new, "serving"), "heard only where all processes are");
+    send("QUIT", old);
+    assert_eq!(init.told(), format!("MAINPID={new}"), "no end of the service");
+    assert!(server.ended());
+    assert_eq!(init.any(), "WATCHDOG=1", "the new one keeps the watchdog's time");
+    assert_eq!(site.get(), Some(200));
+    send("QUIT", new);
+    assert_eq!(init.told(), "STOPPING=1");
+    wait_for("the end of the new binary", || !is_alive(new));
+}
+
+/// Starts the server as an init system does, with this listener as its descriptor 3.
+fn activated(site: &Site, listener: &TcpListener) -> Server {
+    let script = "export LISTEN_PID=$$ LISTEN_FDS=1; exec \"$0\" \"$@\" 3<&0 </dev/null";
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(myriad().get_program()).arg("-p").arg(&site.folder);
+    command.args(["-c", "nginx.conf", "-e", "error.log"]);
+    let socket = OwnedFd::from(listener.try_clone().expect("a copy"));
+    let stderr = std::fs::File::create(site.path("stderr")).expect("stderr");
+    Server(command.stdin(socket).stdout(Stdio::null()).stderr(stderr).spawn().expect("start"))
+}
+
+#[test]
+fn sockets_of_the_init_system_serve_and_outlive_the_server() {
+    let site = Site::plain();
+    let listener = TcpListener::bind(("127.0.0.1", site.port)).expect("a socket");
+    for _ in 0..2 {
+        let mut server = activated(&site, &listener);
+        wait_for("the pid file", || site.path("nginx.pid").exists());
+        assert_eq!(site.get(), Some(200));
+        // It is known to a new binary, too.
+        let new = upgraded(&site, "nginx.pid", server.0.id());
+        send("QUIT", server.0.id());
+        assert!(server.ended());
+        assert_eq!(site.get(), Some(200));
+        send("QUIT", new);
+        wait_for("the end of the new binary", || !is_alive(new));
+        wait_for("the pid file to go", || !site.path("nginx.pid").exists());
+    }
+}
+
+#[test]
+fn client_waits_while_nobody_serves_a_socket_that_is_held() {
+    let site = Site::plain();
+    let listener = TcpListener::bind(("127.0.0.1", site.port)).expect("a socket");
+    let port = site.port;
+    let client = std::thread::spawn(move || get(port));
+    let mut server = activated(&site, &listener);
+    assert_eq!(client.join().expect("a client"), Some(200));
+    wait_for("the pid file", || site.path("nginx.pid").exists());
+    send("TERM", server.0.id());
+    assert!(server.ended());
+}
+
+#[test]
+fn socket_that_nobody_listens_on_is_closed_and_told() {
+    let site = Site::plain();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+    let address = listener.local_addr().expect("an address");
+    let mut server = activated(&site, &listener);
+    wait_for("the pid file", || site.path("nginx.pid").exists());
+    site.log_has(&format!("the socket {address} was handed over and no \"listen\" wants it"));
+    assert_eq!(site.get(), Some(200));
+    send("TERM", server.0.id());
+    assert!(server.ended());
+}
