@@ -38,6 +38,7 @@ mod stdio;
 mod supervisor;
 mod ticket_keys;
 mod tune;
+mod upgrade;
 mod version;
 mod warm;
 mod web;
@@ -68,6 +69,9 @@ fn main() -> ExitCode {
     }
     if arguments.first().is_some_and(|first| first == "warm") {
         return warm::run(arguments.into_iter().skip(1));
+    }
+    if arguments.first().is_some_and(|first| first == "upgrade") {
+        return upgrade::run(arguments.into_iter().skip(1));
     }
     if let Some(command) = wordpress::Command::named(&arguments) {
         return command.run(arguments.into_iter().skip(2));

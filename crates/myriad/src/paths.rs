@@ -12,6 +12,21 @@ const DEFAULT_CONFIGURATION: &str = "conf/nginx.conf";
 /// nginx's documented default for `error_log`.
 const DEFAULT_ERROR_LOG: &str = "logs/error.log";
 
+/// Paths of a package of the system, which has no folder of its own for all: those of Debian and Fedora.
+const PACKAGE: Package = Package {
+    prefix: "/var/lib/myriad",
+    configuration: "/etc/myriad/nginx.conf",
+    error_log: "/var/log/myriad/error.log",
+};
+
+/// Default paths where a package has installed its configuration.
+#[derive(Clone, Copy, Debug)]
+struct Package {
+    prefix: &'static str,
+    configuration: &'static str,
+    error_log: &'static str,
+}
+
 /// Paths of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Paths {
@@ -25,12 +40,13 @@ pub(crate) struct Paths {
 
 impl Paths {
     /// Completes the paths of the command line: the prefix by the current folder, the others by the prefix. Without `-p`, and
-    /// if the default prefix does not exist, the folder of the configuration file is the prefix.
+    /// if the default prefix does not exist, the folder of the configuration file is the prefix; without `-c`, too, the paths
+    /// are those of a package, if its configuration is there.
     pub(crate) fn new(options: &Options) -> Self {
-        Self::with_default(options, Path::new(DEFAULT_PREFIX))
+        Self::with_default(options, Path::new(DEFAULT_PREFIX), PACKAGE)
     }
 
-    fn with_default(options: &Options, default: &Path) -> Self {
+    fn with_default(options: &Options, default: &Path, package: Package) -> Self {
         let current = std::env::current_dir().unwrap_or_else(|_| "/".into());
         let configuration = options.configuration.as_deref();
         let prefix = match (&options.prefix, configuration) {
@@ -38,10 +54,21 @@ impl Paths {
             (None, Some(file)) if !default.is_dir() => {
                 return Self::around(current.join(file), options.error_log.as_deref());
             }
+            (None, None) if !default.is_dir() && Path::new(package.configuration).is_file() => {
+                return Self::of_package(package, options.error_log.as_deref());
+            }
             (None, _) => default.to_owned(),
         };
         let configuration = prefix.join(configuration.unwrap_or(Path::new(DEFAULT_CONFIGURATION)));
         Self { configuration, ..Self::below(prefix, options.error_log.as_deref()) }
+    }
+
+    fn of_package(package: Package, error_log: Option<&Path>) -> Self {
+        let error_log = error_log.unwrap_or(Path::new(package.error_log));
+        Self {
+            configuration: package.configuration.into(),
+            ..Self::below(package.prefix.into(), Some(error_log))
+        }
     }
 
     /// Paths around a configuration file: the prefix is `DIR` for `DIR/site.conf`, and for `DIR/conf/nginx.conf` as in nginx's
@@ -87,7 +114,11 @@ mod tests {
 
     fn paths(arguments: &[&str], default: &Path) -> Paths {
         let options = crate::cli::parse(arguments.iter().map(std::ffi::OsString::from).collect());
-        Paths::with_default(&options.expect("options"), default)
+        Paths::with_default(
+            &options.expect("options"),
+            default,
+            Package { configuration: "/nowhere", ..PACKAGE },
+        )
     }
 
     #[test]
@@ -120,5 +151,24 @@ mod tests {
         assert_eq!(paths(&["-c", "site.conf"], &installed).configuration, installed.join("site.conf"));
         let named = paths(&["-p", "/srv", "-c", "a.conf", "-e", "stderr"], Path::new("/nowhere"));
         assert_eq!((named.configuration.as_path(), named.error_log), (Path::new("/srv/a.conf"), None));
+    }
+
+    #[test]
+    fn package_has_paths_of_its_own_where_nothing_else_is_installed_or_named() {
+        let own = std::env::current_exe().expect("a file");
+        let package = Package { configuration: own.to_str().expect("a path").to_owned().leak(), ..PACKAGE };
+        let paths = |arguments: &[&str], default: &Path| {
+            let options = crate::cli::parse(arguments.iter().map(std::ffi::OsString::from).collect());
+            Paths::with_default(&options.expect("options"), default, package)
+        };
+        let nowhere = Path::new("/nowhere/myriad");
+        let installed = paths(&[], nowhere);
+        assert_eq!(installed.prefix, Path::new("/var/lib/myriad"));
+        assert_eq!(installed.configuration, own);
+        assert_eq!(installed.error_log.as_deref(), Some(Path::new("/var/log/myriad/error.log")));
+        assert_eq!(paths(&["-e", "stderr"], nowhere).error_log, None);
+        assert_eq!(paths(&[], &std::env::temp_dir()).prefix, std::env::temp_dir());
+        assert_eq!(paths(&["-p", "/srv"], nowhere).configuration, Path::new("/srv/conf/nginx.conf"));
+        assert_eq!(paths(&["-c", "/srv/a.conf"], nowhere).prefix, Path::new("/srv"));
     }
 }

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixDatagram;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use support::{Site, get, is_alive, myriad, send, upgraded, wait_for};
+use support::{Site, get, is_alive, myriad, send, stderr, stdout, upgraded, wait_for};
 
 /// Longer than any message takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -140,6 +140,52 @@ fn service_goes_on_as_the_new_binary() {
     send("QUIT", new);
     assert_eq!(init.told(), "STOPPING=1");
     wait_for("the end of the new binary", || !is_alive(new));
+}
+
+#[test]
+fn upgrade_by_command_ends_the_old_binary_once_the_new_one_serves() {
+    let site = Site::plain();
+    let init = InitSystem::new(&site);
+    let mut server = Server::start(&site, &[]);
+    let old = server.0.id();
+    assert_eq!(init.told(), ready(old, "serving"));
+    let output = site.upgrade();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(server.ended());
+    let new = site.pid();
+    assert_eq!(
+        stdout(&output),
+        format!("process {new} serves; process {old} finishes what is under way and ends\n")
+    );
+    assert_eq!(site.get(), Some(200));
+    assert_eq!((init.told(), init.told()), (ready(new, "serving"), format!("MAINPID={new}")));
+    send("QUIT", new);
+    wait_for("the end of the new binary", || !is_alive(new));
+    assert_eq!(site.upgrade().status.code(), Some(3), "nothing runs any more");
+}
+
+#[test]
+fn upgrade_that_fails_leaves_the_old_binary() {
+    let site = Site::plain();
+    let server = Server::start(&site, &[]);
+    wait_for("the pid file", || site.path("nginx.pid").exists());
+    site.write("nginx.conf", "lissen 80;\n");
+    let refused = site.upgrade();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("unknown directive \"lissen\""), "{}", stderr(&refused));
+    // As where the old binary reads another configuration than the command.
+    let pid_file = site.path("nginx.pid");
+    let by_pid = || myriad().args(["upgrade", "--pid-file"]).arg(&pid_file).output().expect("output");
+    let failed = by_pid();
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(stderr(&failed).contains("the new binary did not start"), "{}", stderr(&failed));
+    assert_eq!((site.pid(), site.get()), (server.0.id(), Some(200)));
+
+    site.write("other.pid", "1\n");
+    let other =
+        myriad().args(["upgrade", "--pid-file"]).arg(site.path("other.pid")).output().expect("output");
+    assert_eq!(other.status.code(), Some(1));
+    assert!(stderr(&other).contains("process 1"), "{}", stderr(&other));
 }
 
 /// Starts the server as an init system does, with this listener as its descriptor 3.

@@ -20,6 +20,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
        myriad cache ls | show URL | stats        (each has its --help)
        myriad upstream ls | down | drain | up [GROUP [SERVER]]
+       myriad upgrade [-p prefix] [-c filename] | --pid-file FILE
        myriad tune [--apply | --undo] [--site DIR]
        myriad doctor [URL] [--json]
        myriad warm URL [--log FILE | --by-heat] [--budget N,P%]
@@ -82,8 +83,8 @@ myriad wordpress serves a WordPress site without a configuration file:
 ";
 
 /// Commands: first words of a command line that are no options.
-pub(super) const COMMANDS: [&str; 9] =
-    ["cache", "certificates", "doctor", "php", "purge", "tune", "upstream", "warm", "wordpress"];
+pub(super) const COMMANDS: [&str; 10] =
+    ["cache", "certificates", "doctor", "php", "purge", "tune", "upgrade", "upstream", "warm", "wordpress"];
 
 /// Long options.
 pub(super) const LONG: [&str; 4] = ["--explain", "--help", "--method", "--version"];

@@ -89,6 +89,13 @@ impl Site {
         self.command(arguments).output().expect("output")
     }
 
+    /// Runs `myriad upgrade` on this site's configuration.
+    pub(crate) fn upgrade(&self) -> Output {
+        let mut command = myriad();
+        command.arg("upgrade").arg("-p").arg(&self.folder).args(["-c", "nginx.conf"]);
+        command.output().expect("output")
+    }
+
     /// Starts the server in the foreground and waits for its pid file.
     pub(crate) fn start(mut self) -> Self {
         let stderr = fs::File::create(self.folder.join("stderr")).expect("stderr");
