@@ -10,7 +10,7 @@ mod usage;
 pub(crate) use options::{Asked, Options, Request};
 pub(crate) use suggestion::invalid;
 use suggestion::invalid_first;
-pub(crate) use usage::{USAGE, options_in};
+pub(crate) use usage::{COMMANDS, USAGE, options_in, usage_of_server_and_site};
 
 use crate::wordpress;
 

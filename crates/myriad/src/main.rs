@@ -24,6 +24,7 @@ mod handover;
 mod instance;
 mod listeners;
 mod logs;
+mod manual;
 mod notify;
 mod origins;
 mod path_walk;
@@ -72,6 +73,9 @@ fn main() -> ExitCode {
     }
     if arguments.first().is_some_and(|first| first == "upgrade") {
         return upgrade::run(arguments.into_iter().skip(1));
+    }
+    if let Some(command) = arguments.first().and_then(manual::Command::named) {
+        return command.run(arguments.into_iter().skip(1));
     }
     if let Some(command) = wordpress::Command::named(&arguments) {
         return command.run(arguments.into_iter().skip(2));

@@ -20,7 +20,7 @@ use crate::configuration::Origin;
 use crate::paths::Paths;
 use crate::pidfile::{self, reason};
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 Usage: myriad upgrade [-p prefix] [-c filename] [-g directives]
        myriad upgrade --pid-file FILE
 

@@ -36,5 +36,5 @@ pub(crate) use kind::Kind;
 pub(crate) use options::Options;
 pub(crate) use prefix::{name, pid_file, prefix, prepare};
 pub(crate) use preset::Preset;
-pub(crate) use running::{Command, facts, greeting};
+pub(crate) use running::{Command, USAGE as RUNNING_USAGE, facts, greeting};
 pub(crate) use settings::largest_upload;

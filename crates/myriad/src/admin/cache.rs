@@ -10,7 +10,7 @@ use super::client::Running;
 use super::options::{Known, Words};
 use super::output::{Output, found};
 
-pub(super) const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 Usage: myriad cache ls    [--zone Z] [--host H] [--match PATTERN]
                           [--sort hits|age|size] [--limit N] [--json]
        myriad cache show  URL|KEY [--zone Z] [--json]

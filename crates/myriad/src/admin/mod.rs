@@ -18,8 +18,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::version;
+pub(crate) use cache::USAGE as CACHE_USAGE;
 pub(crate) use client::Running;
 pub(crate) use options::{Known, Words};
+pub(crate) use purge::USAGE as PURGE_USAGE;
+pub(crate) use upstream::USAGE as UPSTREAM_USAGE;
 
 /// Command that asks a running server: the first word of its command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::client::Running;
 use super::options::{Known, Words};
 use super::output::Output;
 
-pub(super) const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 Usage: myriad purge [URL]... [--tag T]... [--wildcard PATTERN]...
                     [--regex RE]... [--host H]... [--all]
                     [--soft | --invalidate] [--zone Z] [--wait] [--json]

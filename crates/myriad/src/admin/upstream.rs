@@ -9,7 +9,7 @@ use super::client::Running;
 use super::options::{Known, Words};
 use super::output::{Output, found};
 
-pub(super) const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 Usage: myriad upstream ls    [GROUP [SERVER]] [--json]
        myriad upstream down  GROUP [SERVER] [--json]
        myriad upstream drain GROUP [SERVER] [--json]

@@ -24,6 +24,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad tune [--apply | --undo] [--site DIR]
        myriad doctor [URL] [--json]
        myriad warm URL [--log FILE | --by-heat] [--budget N,P%]
+       myriad man [PAGE] | completions bash|zsh|fish
 
 Options:
   -?,-h         : this help
@@ -37,9 +38,11 @@ Options:
   --method NAME : the method for --explain (default: GET)
   -q            : suppress non-error messages during configuration testing
   -s signal     : send signal to a master process: stop, quit, reopen, reload
-  -p prefix     : set prefix path (default: /usr/local/myriad/)
+  -p prefix     : set prefix path (default: /usr/local/myriad/; of a package
+                  /var/lib/myriad/)
   -e filename   : set error log file (default: logs/error.log)
-  -c filename   : set configuration file (default: conf/nginx.conf)
+  -c filename   : set configuration file (default: conf/nginx.conf; of a package
+                  /etc/myriad/nginx.conf)
   -g directives : set global directives out of configuration file
 
 myriad wordpress serves a WordPress site without a configuration file:
@@ -82,9 +85,34 @@ myriad wordpress serves a WordPress site without a configuration file:
                 : take it out again
 ";
 
+/// Line of [`USAGE`] where the options of a site without a configuration file begin.
+const SITE: &str = "myriad wordpress serves a WordPress site";
+
+/// The parts of [`USAGE`]: of the server, and of a site without a configuration file, with a synopsis of its own.
+pub(crate) fn usage_of_server_and_site() -> (&'static str, String) {
+    let at = USAGE.find(SITE).unwrap_or(USAGE.len());
+    let before = USAGE[..at].trim_end();
+    let synopsis =
+        before.find("       myriad wordpress --root").zip(before.find("       myriad certificates"));
+    let lines = synopsis.map_or("", |(begin, end)| &before[begin..end]);
+    (before, format!("Usage: {}\n{}", lines.trim_start(), &USAGE[at..]))
+}
+
 /// Commands: first words of a command line that are no options.
-pub(super) const COMMANDS: [&str; 10] =
-    ["cache", "certificates", "doctor", "php", "purge", "tune", "upgrade", "upstream", "warm", "wordpress"];
+pub(crate) const COMMANDS: [&str; 12] = [
+    "cache",
+    "certificates",
+    "completions",
+    "doctor",
+    "man",
+    "php",
+    "purge",
+    "tune",
+    "upgrade",
+    "upstream",
+    "warm",
+    "wordpress",
+];
 
 /// Long options.
 pub(super) const LONG: [&str; 4] = ["--explain", "--help", "--method", "--version"];

@@ -14,6 +14,7 @@ mod site;
 mod sources;
 mod stack;
 
+pub(crate) use options::USAGE;
 use std::ffi::OsString;
 use std::process::ExitCode;
 

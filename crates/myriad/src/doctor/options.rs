@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::admin::{Known, Words};
 use crate::web::Target;
 
-pub(super) const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 Usage: myriad doctor [URL] [--root DIR] [--php ADDRESS] [--at HOST:PORT]
                      [--status PATH] [--all] [--json]
 

@@ -15,6 +15,7 @@ mod report;
 mod sources;
 mod workers;
 
+pub(crate) use options::USAGE;
 use std::ffi::OsString;
 use std::process::ExitCode;
 

@@ -7,7 +7,7 @@ use myriad_tune::{Database, parse_amount};
 
 use crate::admin::{Known, Words};
 
-pub(super) const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 Usage: myriad tune [--apply | --undo [--force]] [--site DIR] [--root PREFIX]
                    [--memory SIZE] [--cores N] [--worker SIZE]
                    [--body SIZE] [--database NAME-VERSION]

@@ -8,6 +8,7 @@ mod options;
 mod pages;
 mod work;
 
+pub(crate) use options::USAGE;
 use std::ffi::OsString;
 use std::process::ExitCode;
 

@@ -8,7 +8,7 @@ use myriad_warm::Budget;
 use crate::admin::{Known, Words};
 use crate::web::Target;
 
-pub(super) const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 Usage: myriad warm URL [--sitemap URL] [--log FILE] ...
        myriad warm --by-heat [URL] ...
               [--budget N,P%] [--limit N] [--encodings gzip,br]

@@ -20,7 +20,7 @@ use crate::generation::Generation;
 use crate::instance::{Holder, holder};
 use crate::pidfile::reason;
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 Usage: myriad wordpress status [--prefix DIR]      (or: myriad php status ...)
        myriad wordpress reload [--prefix DIR]
        myriad wordpress stop   [--prefix DIR]

@@ -1,0 +1,74 @@
+//! Man page of all directives, from the registry.
+
+use myriad_conf::registry::{DefaultValue, Row, Status};
+
+use super::DIRECTIVES;
+use super::roff::Roff;
+
+const ABOUT: &str = "The configuration is written in the language of nginx: a directive is a name, its values and a semicolon, or a \
+                     block in braces. What a directive of nginx means is told at https://nginx.org/en/docs/; here stands, for each \
+                     directive that is obeyed, where it may stand, what holds without it, and in what it differs.";
+
+/// The page, as roff.
+pub(super) fn made(rows: &[Row]) -> String {
+    let mut page = Roff::new(DIRECTIVES, 5);
+    page.section("name");
+    page.line(&format!("{DIRECTIVES} - configuration of Myriad, in the language of nginx"));
+    page.section("description");
+    page.paragraph(ABOUT);
+    let mut obeyed: Vec<&Row> = rows.iter().filter(|row| !matches!(row.status, Status::Refused(_))).collect();
+    obeyed.sort_by(|a, b| (&a.name, &a.contexts).cmp(&(&b.name, &b.contexts)));
+    page.section("directives");
+    for row in obeyed {
+        page.entry(&row.name, &text(row));
+    }
+    page.section("see also");
+    page.line("myriad(8)");
+    page.finish()
+}
+
+fn text(row: &Row) -> String {
+    let mut text = plain(row.doc);
+    let mut add = |sentence: &str| {
+        if !text.is_empty() && !text.ends_with('.') {
+            text.push('.');
+        }
+        text.push(' ');
+        text.push_str(sentence);
+    };
+    match row.default {
+        DefaultValue::None => {}
+        DefaultValue::Text(value) => add(&format!("Default: {value}.")),
+        DefaultValue::Computed(sentence) => add(&format!("Default: {}.", plain(sentence))),
+    }
+    if !row.contexts.is_empty() {
+        add(&format!("Stands in: {}.", row.contexts));
+    }
+    match row.status {
+        Status::Differs(note) => add(&format!("Differs from nginx: {}.", plain(note))),
+        Status::NoEffect(note) => add(&format!("Without effect: {}.", plain(note))),
+        Status::Later(note) => add(&format!("Not acted on yet: {}.", plain(note))),
+        Status::Own => add("Myriad's own."),
+        Status::Same | Status::Refused(_) => {}
+    }
+    text.trim().to_owned()
+}
+
+/// Markdown without its marks.
+fn plain(markdown: &str) -> String {
+    markdown.replace(['`', '*'], "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directive_tells_its_place_its_default_and_its_difference() {
+        let page = made(&myriad_serve::registry().rows());
+        assert!(page.contains(".TP\n\\fBworker_processes\\fR\n"), "nginx's own");
+        assert!(page.contains(".TP\n\\fBclient_min_rate\\fR\n") && page.contains("Myriad\\(aqs own."));
+        assert!(page.contains("Stands in: ") && page.contains("Default: "));
+        assert!(page.contains("Differs from nginx: "));
+    }
+}

@@ -1,0 +1,190 @@
+//! Manual: man pages and completions of shells, made from the texts that `--help` prints and from the registry of directives.
+//!
+//! ```text
+//! USAGE of each command -> outline -> page (roff)        rows of the registry -> directives (roff)
+//!                             '-----> completions
+//! ```
+//! So that no page tells of an option that is not there, nothing is written twice.
+
+mod completions;
+mod directives;
+mod outline;
+mod page;
+mod roff;
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use crate::admin::{Words, help};
+use crate::{admin, cli, doctor, tune, upgrade, warm, wordpress};
+use completions::Shell;
+
+const USAGE: &str = "\
+Usage: myriad man [PAGE]
+       myriad man --list
+       myriad completions bash|zsh|fish
+
+Prints a man page, as roff (default: myriad), or what a shell needs to complete
+command lines. Packages have both in their places already.
+
+  --list : the names of all pages
+
+To read one without a package: myriad man purge | man -l -
+";
+
+/// A command of the command line.
+#[derive(Clone, Debug)]
+struct Described {
+    /// Words behind `myriad`, joined by `-` in the name of its page; empty for the server itself.
+    name: &'static str,
+    /// What it is for, as the page's line NAME says it.
+    purpose: &'static str,
+    usage: Cow<'static, str>,
+}
+
+/// All commands that have a page, in the order of `--list`.
+fn commands() -> Vec<Described> {
+    let (server, site) = cli::usage_of_server_and_site();
+    let described = |name, purpose, usage: &'static str| Described { name, purpose, usage: usage.into() };
+    vec![
+        described("", "web accelerator that reads the nginx configuration language", server),
+        Described {
+            name: "wordpress",
+            purpose: "a WordPress site without a configuration file",
+            usage: site.into(),
+        },
+        described(
+            "wordpress-status",
+            "look at, reload, stop a running myriad wordpress",
+            wordpress::RUNNING_USAGE,
+        ),
+        described("purge", "take pages out of the cache", admin::PURGE_USAGE),
+        described("cache", "what is stored, and how often it is hit", admin::CACHE_USAGE),
+        described(
+            "upstream",
+            "servers of groups: list them, take them out, have them back",
+            admin::UPSTREAM_USAGE,
+        ),
+        described("upgrade", "have the installed binary take the place of the running one", upgrade::USAGE),
+        described("tune", "settings of PHP, database and kernel that fit the machine", tune::USAGE),
+        described("doctor", "what is wrong with a WordPress that runs", doctor::USAGE),
+        described("warm", "have pages stored before visitors come", warm::USAGE),
+        described("man", "man pages and completions of shells", USAGE),
+    ]
+}
+
+/// Name of the page of all directives.
+const DIRECTIVES: &str = "myriad.conf";
+
+/// Command of this room: the first word of its command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Man,
+    Completions,
+}
+
+impl Command {
+    /// Command that a first argument names.
+    pub(crate) fn named(word: &OsString) -> Option<Self> {
+        match word.to_str() {
+            Some("man") => Some(Self::Man),
+            Some("completions") => Some(Self::Completions),
+            _ => None,
+        }
+    }
+
+    /// Prints what is asked for. Exit status: 0; 1 after an error.
+    pub(crate) fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
+        match self.text(arguments) {
+            Ok(None) => help(USAGE),
+            Ok(Some(text)) if io::stdout().write_all(text.as_bytes()).is_ok() => ExitCode::SUCCESS,
+            Ok(Some(_)) => ExitCode::FAILURE,
+            Err(error) => {
+                eprintln!("myriad: {error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    /// What is printed; nothing where help is asked for.
+    fn text(self, arguments: impl Iterator<Item = OsString>) -> Result<Option<String>, String> {
+        let words = Words::parse(arguments, &[("--list", false)])?;
+        if words.help {
+            return Ok(None);
+        }
+        let text = match (self, words.plain.as_slice()) {
+            (Self::Man, []) if words.has("--list") => list(),
+            (Self::Man, []) => page::made(&commands()[0]),
+            (Self::Man, [name]) => page_named(name)?,
+            (Self::Completions, [shell]) => completions::made(Shell::named(shell)?, &commands()),
+            (Self::Completions, []) => return Err("completions: name a shell: bash, zsh or fish".into()),
+            (_, [_, word, ..]) => return Err(format!("\"{word}\" is too much here (see myriad man --help)")),
+        };
+        Ok(Some(text))
+    }
+}
+
+/// File names of all pages, a line each.
+fn list() -> String {
+    let commands = commands().into_iter().map(|command| format!("{}.8\n", page::name(&command)));
+    commands.chain([format!("{DIRECTIVES}.5\n")]).collect()
+}
+
+/// Page of a name, with or without `myriad-` before it.
+fn page_named(name: &str) -> Result<String, String> {
+    if name == DIRECTIVES {
+        return Ok(directives::made(&myriad_serve::registry().rows()));
+    }
+    let commands = commands();
+    let wanted = commands.iter().find(|command| page::name(command) == name || command.name == name);
+    let known = commands.iter().map(|command| command.name);
+    wanted
+        .map(page::made)
+        .ok_or_else(|| format!("man: {} (see myriad man --list)", cli::invalid(name, known)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(command: Command, arguments: &[&str]) -> Result<Option<String>, String> {
+        command.text(arguments.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn every_page_that_is_listed_is_there() {
+        let list = text(Command::Man, &["--list"]).expect("a list").expect("no help");
+        assert!(
+            list.contains("myriad.8\n")
+                && list.contains("myriad-purge.8\n")
+                && list.contains("myriad.conf.5\n")
+        );
+        for line in list.lines() {
+            let (name, section) = line.rsplit_once('.').expect("a section");
+            let page = text(Command::Man, &[name]).expect(name).expect("no help");
+            assert!(
+                page.starts_with(&format!(".TH {} {section}", name.to_uppercase())),
+                "{name}: {page:.80}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_command_of_the_command_line_has_a_page() {
+        let named: Vec<_> = commands().iter().map(|command| command.name).collect();
+        for command in cli::COMMANDS {
+            // `php` is told on the page of `wordpress`, `certificates` and `completions` on those of the server and of `man`.
+            let is_elsewhere = ["php", "certificates", "completions"].contains(&command);
+            assert!(is_elsewhere || named.contains(&command), "{command}");
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_told_with_the_nearest() {
+        assert!(text(Command::Man, &["purg"]).expect_err("none").contains("did you mean \"purge\"?"));
+        assert!(text(Command::Completions, &["csh"]).expect_err("none").contains("bash, zsh or fish"));
+        assert!(text(Command::Completions, &[]).is_err() && text(Command::Man, &["a", "b"]).is_err());
+    }
+}

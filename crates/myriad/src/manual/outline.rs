@@ -1,0 +1,221 @@
+//! Outline of a text of usage: what its lines are, by their form.
+//!
+//! ```text
+//! Usage: myriad cache ls [--zone Z]     synopsis, to the first empty line
+//!
+//! Looks at what is stored.              sentences
+//!
+//!   --zone Z        : of one zone       entry: names, and a text that further lines indent
+//!
+//! Which server:                         heading of the entries below it
+//! ```
+
+/// A text of usage, taken apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outline {
+    /// Lines of the synopsis, without `Usage: `.
+    pub(super) synopsis: Vec<String>,
+    pub(super) parts: Vec<Part>,
+}
+
+/// Part of the text behind the synopsis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Sentences of one paragraph.
+    Sentences(String),
+    /// Heading, without its colon.
+    Heading(String),
+    Entry(Entry),
+}
+
+/// Option or word, and what it means.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Names as they are written, with their value: `-?,-h`, `--zone Z`.
+    pub(super) names: String,
+    pub(super) text: String,
+}
+
+/// Option of an entry, and the word that stands for its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Switch<'a> {
+    pub(super) name: &'a str,
+    pub(super) value: Option<&'a str>,
+}
+
+/// Columns at which the text of an entry goes on: names begin before it.
+const INDENT: usize = 6;
+const USAGE: &str = "Usage: ";
+
+impl Outline {
+    /// Takes a text of usage apart.
+    pub(super) fn of(usage: &str) -> Self {
+        let mut outline = Self::default();
+        let mut lines = usage.lines();
+        for line in lines.by_ref().take_while(|line| !line.trim().is_empty()) {
+            let line = line.strip_prefix(USAGE).or_else(|| line.strip_prefix("       ")).unwrap_or(line);
+            outline.synopsis.push(line.to_owned());
+        }
+        let mut begins = true;
+        for line in lines {
+            if line.trim().is_empty() {
+                begins = true;
+                continue;
+            }
+            outline.add(line, begins);
+            begins = false;
+        }
+        outline
+    }
+
+    fn add(&mut self, line: &str, begins: bool) {
+        let indent = line.len() - line.trim_start().len();
+        let words = line.trim();
+        if let Some(Part::Entry(entry)) = self.parts.last_mut()
+            && !begins
+            && indent >= INDENT
+        {
+            return entry.go_on(words);
+        }
+        let part = match entry(words).filter(|_| indent > 0).or_else(|| column(words)) {
+            Some(entry) => Part::Entry(entry),
+            None if words.ends_with(':') => Part::Heading(words.trim_end_matches(':').to_owned()),
+            None => match self.parts.last_mut() {
+                Some(Part::Sentences(text)) if !begins => {
+                    text.push(' ');
+                    return text.push_str(words);
+                }
+                _ => Part::Sentences(words.to_owned()),
+            },
+        };
+        self.parts.push(part);
+    }
+
+    /// Options, each once.
+    pub(super) fn switches(&self) -> Vec<Switch<'_>> {
+        let mut all: Vec<Switch<'_>> = Vec::new();
+        for part in &self.parts {
+            let Part::Entry(entry) = part else { continue };
+            for switch in entry.switches() {
+                if !all.iter().any(|known| known.name == switch.name) {
+                    all.push(switch);
+                }
+            }
+        }
+        all
+    }
+}
+
+impl Entry {
+    fn go_on(&mut self, words: &str) {
+        let words = words.strip_prefix(':').unwrap_or(words).trim();
+        if !self.text.is_empty() {
+            self.text.push(' ');
+        }
+        self.text.push_str(words);
+    }
+
+    fn switches(&self) -> impl Iterator<Item = Switch<'_>> {
+        self.names.split(',').filter_map(|name| {
+            let name = name.trim();
+            let (name, value) =
+                name.split_once([' ', '=']).map_or((name, None), |(name, value)| (name, Some(value.trim())));
+            name.starts_with('-').then_some(Switch { name, value })
+        })
+    }
+}
+
+/// Entry `NAMES : TEXT`, or names whose text begins in the next line.
+fn entry(words: &str) -> Option<Entry> {
+    let mut quoted = false;
+    for (at, letter) in words.char_indices() {
+        match letter {
+            '\'' => quoted = !quoted,
+            ':' if !quoted && matches!(words.as_bytes().get(at + 1), None | Some(b' ')) => {
+                let (names, text) = (words[..at].trim(), words[at + 1..].trim());
+                return Some(Entry { names: names.to_owned(), text: text.to_owned() });
+            }
+            _ => {}
+        }
+    }
+    words.starts_with('-').then(|| Entry { names: words.to_owned(), text: String::new() })
+}
+
+/// Entry of a table without colons: a word, spaces, what it means.
+fn column(words: &str) -> Option<Entry> {
+    let (name, text) =
+        words.split_once("  ").or_else(|| words.split_once(' ').filter(|(name, _)| VERBS.contains(name)))?;
+    (!name.contains(' ')).then(|| Entry { names: name.to_owned(), text: text.trim().to_owned() })
+}
+
+/// Words of such tables that fill their column, so that one space follows them.
+const VERBS: [&str; 4] = ["stats", "drain", "status", "reload"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+Usage: myriad cache ls   [--zone Z]
+       myriad cache stats
+
+ls    lists it
+stats tells
+of it.
+
+Tells what is
+there.
+
+  -?,-h         : help
+  -H 'Name: x'  : a field,
+                  repeated
+  --php-children N
+                : their number
+  --encodings LIST: gzip
+  URL           : http://host/
+
+Which server:
+  -c FILE       : that
+";
+
+    #[test]
+    fn lines_are_what_their_form_says() {
+        let outline = Outline::of(TEXT);
+        assert_eq!(outline.synopsis, ["myriad cache ls   [--zone Z]", "myriad cache stats"]);
+        let entry = |names: &str, text: &str| Part::Entry(Entry { names: names.into(), text: text.into() });
+        assert_eq!(
+            outline.parts,
+            [
+                entry("ls", "lists it"),
+                entry("stats", "tells"),
+                Part::Sentences("of it.".into()),
+                Part::Sentences("Tells what is there.".into()),
+                entry("-?,-h", "help"),
+                entry("-H 'Name: x'", "a field, repeated"),
+                entry("--php-children N", "their number"),
+                entry("--encodings LIST", "gzip"),
+                entry("URL", "http://host/"),
+                Part::Heading("Which server".into()),
+                entry("-c FILE", "that"),
+            ]
+        );
+    }
+
+    #[test]
+    fn options_come_with_the_word_of_their_value() {
+        let outline = Outline::of(TEXT);
+        let switches: Vec<_> =
+            outline.switches().into_iter().map(|switch| (switch.name, switch.value)).collect();
+        assert_eq!(
+            switches,
+            [
+                ("-?", None),
+                ("-h", None),
+                ("-H", Some("'Name: x'")),
+                ("--php-children", Some("N")),
+                ("--encodings", Some("LIST")),
+                ("-c", Some("FILE"))
+            ]
+        );
+    }
+}
