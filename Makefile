@@ -9,13 +9,35 @@ BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
+<<<<<<< HEAD
 .PHONY: help up build test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-object-cache bench-passing bench-recipes bench-shield bench-small-machine fuzz clean
+=======
+.PHONY: help up build dist deb test-package test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-object-cache bench-passing bench-recipes bench-shield fuzz clean
+>>>>>>> 983098bd (A Debian package: hardened unit, upgrade without a lost request, tested on bare roots of Debian 12 and 13)
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
 build: ## the release binary, target/release/myriad
 	$(CARGO) build --release --package myriad
+
+dist: ## the binary of the packages, target/dist/myriad: stripped, the same bytes in every folder
+	@CARGO="$(CARGO)" scripts/dist
+
+deb: ## the Debian package, in target/packages
+	@scripts/install-packages package
+	@$(MAKE) --no-print-directory dist
+	@CARGO="$(CARGO)" packaging/build-deb
+
+test-package: ## the package on bare roots of Debian 12 and 13: install, page over HTTPS, upgrade under load, purge (as root)
+	@$(NEEDS_CARGO)
+	@scripts/install-packages package
+	@scripts/install-pebble
+	$(CARGO) build --package myriad
+	mkdir -p target/packages/test && strip -o target/packages/test/myriad target/debug/myriad
+	MYRIAD_COMPRESSION=none CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad
+	MYRIAD_COMPRESSION=none MYRIAD_VERSION=999 CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad
+	packaging/test-package target/packages/myriad_[0-8]*.deb target/packages/myriad_999_*.deb
 
 up: ## a real WordPress behind Myriad, on localhost:8080 (PORT=..., SITE=...)
 	@$(NEEDS_CARGO)
