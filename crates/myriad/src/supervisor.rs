@@ -34,7 +34,7 @@ use crate::report::{Finding, report};
 use crate::signals::{self, Signals};
 use crate::ticket_keys::TicketKeys;
 use announcement::Announcement;
-use pending::Reload;
+use pending::{NOT_TAKEN, Reload};
 use succession::Succession;
 use workers::Workers;
 
@@ -271,7 +271,7 @@ impl Supervisor {
     fn worker_gone(&mut self, worker: &WorkerProcess) {
         if self.reload.waits_for(worker.pid()) {
             self.reload.abandon();
-            self.init.ready(reload::NOT_TAKEN);
+            self.init.ready(NOT_TAKEN);
         }
         if self.ending.is_some() || !self.workers.accepting {
             return;

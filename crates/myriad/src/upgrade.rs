@@ -38,7 +38,7 @@ Exit status: 0; 1 after an error; 3 where no server runs.
 const OPTIONS: &[Known] = &[("--pid-file", true)];
 
 /// Longest time for the new binary to accept connections: it reads its configuration and the catalogues of its zones.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// Pause between two looks at the pid file.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Exit status if no server runs, as of init scripts.
@@ -62,7 +62,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     }
     let pid_file = match words.value("--pid-file") {
         Some(path) => PathBuf::from(path),
-        None => configured(words)?,
+        None => configured(&words)?,
     };
     let Some(old) = running(&pid_file) else {
         eprintln!("myriad: upgrade: no server runs by {}", pid_file.display());
@@ -75,7 +75,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
 }
 
 /// Pid file that the configuration names. One that this binary refuses ends the upgrade before it begins.
-fn configured(words: Words) -> Result<PathBuf, String> {
+fn configured(words: &Words) -> Result<PathBuf, String> {
     let directives = words.server.directives.clone().unwrap_or_default();
     let origin = Origin { paths: Paths::new(&words.server), directives, preset: None };
     let configuration = origin.load().map_err(|findings| {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Described;
+use super::commands::Described;
 use super::outline::{Outline, Switch};
 use crate::cli;
 

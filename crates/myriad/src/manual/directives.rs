@@ -2,7 +2,7 @@
 
 use myriad_conf::registry::{DefaultValue, Row, Status};
 
-use super::DIRECTIVES;
+use super::commands::DIRECTIVES;
 use super::roff::Roff;
 
 const ABOUT: &str = "The configuration is written in the language of nginx: a directive is a name, its values and a semicolon, or a \

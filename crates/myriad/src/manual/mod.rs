@@ -6,77 +6,21 @@
 //! ```
 //! So that no page tells of an option that is not there, nothing is written twice.
 
+mod commands;
 mod completions;
 mod directives;
 mod outline;
 mod page;
 mod roff;
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crate::admin::{Words, help};
-use crate::{admin, cli, doctor, tune, upgrade, warm, wordpress};
+use crate::cli;
+use commands::{DIRECTIVES, USAGE, commands};
 use completions::Shell;
-
-const USAGE: &str = "\
-Usage: myriad man [PAGE]
-       myriad man --list
-       myriad completions bash|zsh|fish
-
-Prints a man page, as roff (default: myriad), or what a shell needs to complete
-command lines. Packages have both in their places already.
-
-  --list : the names of all pages
-
-To read one without a package: myriad man purge | man -l -
-";
-
-/// A command of the command line.
-#[derive(Clone, Debug)]
-struct Described {
-    /// Words behind `myriad`, joined by `-` in the name of its page; empty for the server itself.
-    name: &'static str,
-    /// What it is for, as the page's line NAME says it.
-    purpose: &'static str,
-    usage: Cow<'static, str>,
-}
-
-/// All commands that have a page, in the order of `--list`.
-fn commands() -> Vec<Described> {
-    let (server, site) = cli::usage_of_server_and_site();
-    let described = |name, purpose, usage: &'static str| Described { name, purpose, usage: usage.into() };
-    vec![
-        described("", "web accelerator that reads the nginx configuration language", server),
-        Described {
-            name: "wordpress",
-            purpose: "a WordPress site without a configuration file",
-            usage: site.into(),
-        },
-        described(
-            "wordpress-status",
-            "look at, reload, stop a running myriad wordpress",
-            wordpress::RUNNING_USAGE,
-        ),
-        described("purge", "take pages out of the cache", admin::PURGE_USAGE),
-        described("cache", "what is stored, and how often it is hit", admin::CACHE_USAGE),
-        described(
-            "upstream",
-            "servers of groups: list them, take them out, have them back",
-            admin::UPSTREAM_USAGE,
-        ),
-        described("upgrade", "have the installed binary take the place of the running one", upgrade::USAGE),
-        described("tune", "settings of PHP, database and kernel that fit the machine", tune::USAGE),
-        described("doctor", "what is wrong with a WordPress that runs", doctor::USAGE),
-        described("warm", "have pages stored before visitors come", warm::USAGE),
-        described("man", "man pages and completions of shells", USAGE),
-    ]
-}
-
-/// Name of the page of all directives.
-const DIRECTIVES: &str = "myriad.conf";
 
 /// Command of this room: the first word of its command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Man page of a command.
 
+use super::commands::{Described, commands};
 use super::outline::{Outline, Part};
 use super::roff::Roff;
-use super::{Described, commands};
 
 /// Heading of an exit status, which stands as a sentence in the texts of usage.
 const EXIT: &str = "Exit status: ";

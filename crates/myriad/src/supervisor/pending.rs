@@ -2,6 +2,9 @@
 
 use crate::generation::Generation;
 
+/// Log line of a reload that failed.
+pub(super) const NOT_TAKEN: &str = "the new configuration was not taken: the earlier one keeps running";
+
 /// State of reloads.
 #[derive(Debug, Default)]
 pub(super) struct Reload {

@@ -11,7 +11,7 @@ use std::io;
 use myriad_log::Level;
 
 use super::Supervisor;
-use super::pending::Pending;
+use super::pending::{NOT_TAKEN, Pending};
 use crate::control::Kind;
 use crate::generation::Generation;
 use crate::handover::encode_paths;
@@ -21,8 +21,6 @@ use crate::report::Finding;
 
 /// Log line of a reload that succeeded.
 const TAKEN: &str = "the new configuration runs";
-/// Log line of a reload that failed.
-pub(super) const NOT_TAKEN: &str = "the new configuration was not taken: the earlier one keeps running";
 
 impl Supervisor {
     pub(super) fn reload(&mut self) {
