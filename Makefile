@@ -9,7 +9,7 @@ BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build dist deb rpm test-package test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-object-cache bench-passing bench-recipes bench-shield bench-small-machine fuzz clean
+.PHONY: help up build dist deb rpm site test-package test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-object-cache bench-passing bench-recipes bench-shield bench-small-machine fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -29,6 +29,9 @@ rpm: ## the RPM of the same files, in target/packages
 	@scripts/install-packages package
 	@$(MAKE) --no-print-directory dist
 	@CARGO="$(CARGO)" packaging/build-rpm
+
+site: ## docs/ as a site with a search, in target/site
+	@scripts/docs-site
 
 test-package: ## the package on bare roots of Debian 12 and 13: install, page over HTTPS, upgrade under load, purge (as root)
 	@$(NEEDS_CARGO)
