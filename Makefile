@@ -17,7 +17,7 @@ help: ## this list
 build: ## the release binary, target/release/myriad
 	$(CARGO) build --release --package myriad
 
-dist: ## the binary of the packages, target/dist/myriad: stripped, the same bytes in every folder
+dist: ## the binary of the packages, target/dist/myriad: stripped, with no path of this machine in it
 	@CARGO="$(CARGO)" scripts/dist
 
 deb: ## the Debian package, in target/packages
