@@ -11,7 +11,7 @@ use super::auth_basic::{self, AuthBasicSettings, Passwords};
 use super::limit_zone::{LimitKind, LimitZoneConf, Tables};
 use super::{access, auth_request, limit_conn, limit_req, more_input_headers};
 use myriad_exchange::exchange::{Check, Gate};
-use myriad_exchange::runtime::SettingsCompiler;
+use myriad_exchange::runtime::{LimitZoneCounts, SettingsCompiler};
 
 /// What checks know that outlives a reload.
 #[derive(Default)]
@@ -54,6 +54,15 @@ impl Gates {
             }
         }
         gates
+    }
+
+    /// What the zones have decided so far.
+    pub fn counts(&self) -> LimitZoneCounts {
+        LimitZoneCounts {
+            requests: self.requests.counts().collect(),
+            connections: self.connections.counts().collect(),
+            sessions: Vec::new(),
+        }
     }
 
     /// The gate of a place; none where everybody may come in and nobody is told of it. `told` are those who are, in order.

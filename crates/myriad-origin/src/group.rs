@@ -75,6 +75,7 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
         queue: None,
         sticky: false,
         names: None,
+        zone: None,
     };
     let group =
         Arc::new(OriginGroup { group: Group::new(config, &PeerStates::default()), key: None, sticky: None });

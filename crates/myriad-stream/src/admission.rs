@@ -1,5 +1,6 @@
 //! Whether a client may come in: `limit_conn`, then `allow` and `deny`.
 
+use myriad_exchange::runtime::Limited;
 use myriad_gate::limit_conn::Held;
 use myriad_log::Level;
 
@@ -43,9 +44,11 @@ fn hold(session: &Session) -> Result<Counted, u16> {
         }
         session.limited.set(Some(LimitStatus::Passed));
         if let Some(counted) = zone.table.hold(&key, *most) {
+            zone.counts.add(Limited::Passed);
             held.push(counted);
             continue;
         }
+        zone.counts.add(if *dry_run { Limited::RejectedDryRun } else { Limited::Rejected });
         let dry = if *dry_run { ", dry run," } else { "" };
         session.log(*level, format_args!("limiting connections{dry} by zone \"{name}\""));
         if !*dry_run {

@@ -192,7 +192,7 @@ impl Compile<'_> {
         let key = upstream.hash_key.as_ref().map(|key| self.template(key));
         let resolver = (self.around.resolver)(&upstream.settings, &mut self.errors);
         let resolver = resolver.map(|(config, timeout_ms)| (Arc::new(config), timeout_ms));
-        let config = GroupConfig::of(upstream, 0, resolver, &mut self.errors);
+        let config = GroupConfig::of(upstream, 0, resolver, self.around.prefix, &mut self.errors);
         self.group(config, key);
     }
 
@@ -425,7 +425,7 @@ impl Compile<'_> {
         servers: Vec<Server>,
         listeners: HashMap<u32, Listener>,
     ) -> Result<StreamRuntime, Vec<Diagnostic>> {
-        let Self { stream, around, scripts, mut errors, groups, formats, resolvers, .. } = self;
+        let Self { stream, around, scripts, mut errors, groups, formats, resolvers, zones, .. } = self;
         let names = scripts.finish().unwrap_or_else(|found| {
             // What was declared and has an error was told with its place.
             if errors.is_empty() {
@@ -446,6 +446,7 @@ impl Compile<'_> {
             formats,
             names,
             resolvers,
+            limits: zones.counts(),
             prefix: around.prefix.to_owned(),
             hostname: hostname().into(),
         })

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use myriad_conf::model::HttpConf;
 use myriad_conf::settings::Settings;
+use myriad_exchange::runtime::LimitCounts;
 use myriad_gate::limit_conn::{ConnectionLimitSettings, ConnectionTable};
 use myriad_gate::{LimitKind, LimitZone, LimitZoneConf, Tables, limit_zones};
 use myriad_log::Level;
@@ -33,6 +34,11 @@ pub(crate) struct Zones(HashMap<String, Arc<LimitZone<ConnectionTable>>>);
 impl Zones {
     pub(crate) fn add(&mut self, conf: &LimitZoneConf, key: Template, kept: &mut Kept) {
         self.0.insert(conf.name.clone(), kept.0.zone(conf, key));
+    }
+
+    /// What each has decided.
+    pub(crate) fn counts(&self) -> Vec<(Box<str>, Arc<LimitCounts>)> {
+        self.0.values().map(|zone| (zone.name.clone(), Arc::clone(&zone.counts))).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use myriad_bounded::Lru;
 use myriad_conf::settings::Network;
 use myriad_exchange::runtime::ServerTls;
-use myriad_exchange::runtime::{Listener, ServerId};
+use myriad_exchange::runtime::{LimitCounts, Listener, ServerId};
 use myriad_exchange::worker::WorkerState;
 use myriad_gate::access::AccessRule;
 use myriad_log::{AccessLog, ErrorLog, Format};
@@ -37,6 +37,7 @@ pub struct StreamRuntime {
     pub(crate) formats: Vec<Format>,
     pub(crate) names: StreamNames,
     pub(crate) resolvers: Vec<Arc<ResolverConfig>>,
+    pub(crate) limits: Vec<(Box<str>, Arc<LimitCounts>)>,
     /// What relative paths start from.
     pub(crate) prefix: PathBuf,
     pub(crate) hostname: Box<[u8]>,
@@ -107,6 +108,16 @@ pub(crate) struct StreamGroup {
 }
 
 impl StreamRuntime {
+    /// What its limits have decided.
+    pub fn limits(&self) -> &[(Box<str>, Arc<LimitCounts>)] {
+        &self.limits
+    }
+
+    /// What looks names up for it.
+    pub fn resolvers(&self) -> &[Arc<ResolverConfig>] {
+        &self.resolvers
+    }
+
     /// Whether a socket, by its number, is one of UDP.
     pub fn is_datagram(&self, number: u32) -> bool {
         self.datagrams.contains(&number)

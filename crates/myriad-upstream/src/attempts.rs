@@ -5,6 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::clock;
+use crate::peer::PeerState;
+use crate::peer_counts::Tried;
 
 /// One try of one peer. Times are milliseconds from the start of the try.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,12 +85,23 @@ impl Attempts {
 
     /// Begins a try of a peer, or of a group that has none, in the group of that name.
     pub(crate) fn begin(&self, address: Arc<str>, group: Arc<str>) -> AttemptLog {
+        self.begin_at(address, group, None)
+    }
+
+    /// The same of a peer that counts what becomes of it.
+    pub(crate) fn begin_at(
+        &self,
+        address: Arc<str>,
+        group: Arc<str>,
+        peer: Option<Arc<PeerState>>,
+    ) -> AttemptLog {
         let mut all = self.0.made.borrow_mut();
         let elsewhere = self.0.moves.take();
         // Mostly there is but one.
         all.reserve_exact(1);
         all.push(Attempt { address, group, elsewhere, ..Attempt::default() });
-        AttemptLog { all: self.clone(), index: all.len() - 1, started: clock::now() }
+        let answered = Cell::new(0);
+        AttemptLog { all: self.clone(), index: all.len() - 1, started: clock::now(), peer, answered }
     }
 }
 
@@ -114,6 +127,10 @@ pub(crate) struct AttemptLog {
     all: Attempts,
     index: usize,
     started: u64,
+    /// Who counts the try when it is over.
+    peer: Option<Arc<PeerState>>,
+    /// The status of the head that came, 0 before.
+    answered: Cell<u16>,
 }
 
 impl AttemptLog {
@@ -151,6 +168,7 @@ impl AttemptLog {
     }
 
     pub(crate) fn head(&self, status: u16) {
+        self.answered.set(status);
         self.update(|attempt, elapsed| {
             attempt.status = status;
             attempt.header_ms = Some(elapsed);
@@ -182,5 +200,15 @@ impl Drop for AttemptLog {
         self.update(|attempt, elapsed| {
             attempt.response_ms.get_or_insert(elapsed);
         });
+        if let Some(peer) = &self.peer {
+            self.update(|attempt, _| {
+                peer.counts.over(&Tried {
+                    sent: attempt.bytes_sent,
+                    received: attempt.bytes_received,
+                    response_ms: attempt.response_ms.unwrap_or_default(),
+                    answered: self.answered.get(),
+                });
+            });
+        }
     }
 }

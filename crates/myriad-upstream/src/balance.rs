@@ -43,9 +43,11 @@ impl Weights {
     /// Peers come and go: those that stay keep what is remembered of them.
     pub(crate) fn follow(&mut self, before: &Peers, after: &Peers) {
         let mut next = Self::new(&after.configs).peers;
-        for (state, weight) in before.states.iter().zip(self.peers.drain(..)) {
-            if let Some(place) = after.place(state.id) {
-                next[place] = weight;
+        for ((state, config), kept) in before.states.iter().zip(&before.configs).zip(self.peers.drain(..)) {
+            let place = after.place(state.id);
+            // A weight that was changed counts at once.
+            if let Some(place) = place.filter(|place| after.configs[*place].weight == config.weight) {
+                next[place] = kept;
             }
         }
         self.peers = next;

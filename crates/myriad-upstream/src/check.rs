@@ -209,7 +209,9 @@ impl Checker {
             Finding::Failed(why) => Some(why),
         };
         let state = peer.0.state();
-        let verdict = match state.health.note(roster.number, &self.rules, why.is_none()) {
+        let noted = state.health.note(roster.number, &self.rules, why.is_none());
+        state.watch(peer.config(), clock::now());
+        let verdict = match noted {
             Noted::Superseded => return false,
             Noted::Same => return true,
             Noted::Changed(verdict) => verdict,

@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::sync::LazyLock;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Questions that one look at the clock answers.
 const QUESTIONS: u32 = 32;
@@ -40,6 +40,12 @@ pub(crate) fn now() -> u64 {
         KNOWN.set(Known { ms, left: QUESTIONS, ..known });
     }
     ms
+}
+
+/// A moment of [`now`] in milliseconds since the Unix epoch.
+pub(crate) fn epoch_ms(moment: u64) -> u64 {
+    let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+    epoch.saturating_sub(now().saturating_sub(moment))
 }
 
 /// The thread has slept: what it knew of the time is over. Whoever calls this once calls it whenever the thread has slept.

@@ -2,10 +2,13 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::address::{Address, AddressError};
+pub use crate::peer_config::{NamedServer, PeerConfig};
 use crate::resolver::{ResolverConfig, message as dns};
+use crate::servers::{self, GroupServer};
 use myriad_conf::model::{Balance, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer};
 use myriad_conf::registry::Registry;
 use myriad_conf::{Diagnostic, Span};
@@ -27,6 +30,22 @@ pub struct GroupConfig {
     pub sticky: bool,
     /// The servers whose names are looked up while the group runs (`resolve`); `None` for none.
     pub names: Option<NamedServers>,
+    /// What lets administrators add and remove servers while the group runs (`zone`); `None` for none.
+    pub zone: Option<GroupZone>,
+}
+
+/// What a group has with `zone`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupZone {
+    /// The name of the zone.
+    pub name: String,
+    /// What names of servers are looked up by that an administrator adds, with the longest wait in milliseconds; `None` where the
+    /// configuration has no `resolver`.
+    pub resolver: Option<(Arc<ResolverConfig>, u64)>,
+    /// The file that has the servers in the place of the configuration (`state`).
+    pub state: Option<PathBuf>,
+    /// The port of servers that are added without one; `None` where they must say it.
+    pub default_port: Option<u16>,
 }
 
 /// Servers whose names stand for peers that come and go.
@@ -40,30 +59,25 @@ pub struct NamedServers {
     pub timeout_ms: u64,
 }
 
-/// A `server NAME resolve` of an `upstream` block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedServer {
-    /// The name that is looked up.
-    pub host: String,
-    /// Whether it is a service's, whose records say ports and weights (`service=`).
-    pub is_service: bool,
-    /// The port of its peers, where no service says it.
-    pub port: u16,
-    /// Its peers, but for their address.
-    pub peer: PeerConfig,
-}
-
 impl GroupConfig {
     /// The group of an `upstream` block; `http_idle` is how many HTTP connections to a peer a worker keeps where the block does not
     /// say, `resolver` looks up the names that `resolve` says it of, with the longest wait for it in milliseconds. All other names are
-    /// looked up now, which blocks; those without an address are reported.
+    /// looked up now, which blocks; those without an address are reported. Relative paths start from `prefix`.
     pub fn of(
         upstream: &UpstreamConf,
         http_idle: usize,
         resolver: Option<(Arc<ResolverConfig>, u64)>,
+        prefix: &Path,
         errors: &mut Vec<Diagnostic>,
     ) -> Self {
         let (mut peers, mut named) = (Vec::new(), Vec::new());
+        let zone = zone(upstream, resolver.clone(), prefix);
+        for server in zone.iter().flat_map(|zone| state(zone, upstream, errors)) {
+            match server {
+                GroupServer::Fixed(peer) => peers.push(peer),
+                GroupServer::Named(server) => named.push(server),
+            }
+        }
         for server in &upstream.servers {
             if let Some(server) = named_server(server, errors) {
                 named.push(server);
@@ -89,6 +103,7 @@ impl GroupConfig {
             queue: upstream.queue,
             sticky: upstream.sticky.is_some(),
             names: names(upstream, named, resolver, errors),
+            zone,
         }
     }
 
@@ -102,8 +117,37 @@ impl GroupConfig {
             queue: None,
             sticky: false,
             names: None,
+            zone: None,
         }
     }
+}
+
+fn zone(
+    upstream: &UpstreamConf,
+    resolver: Option<(Arc<ResolverConfig>, u64)>,
+    prefix: &Path,
+) -> Option<GroupZone> {
+    Some(GroupZone {
+        name: upstream.zone.clone()?,
+        resolver,
+        state: upstream.state.as_ref().map(|path| prefix.join(OsStr::from_bytes(path.bytes()))),
+        default_port: (!upstream.of_stream).then_some(80),
+    })
+}
+
+/// The servers of a `state` file; none where there is no file yet.
+fn state(zone: &GroupZone, upstream: &UpstreamConf, errors: &mut Vec<Diagnostic>) -> Vec<GroupServer> {
+    let Some(path) = &zone.state else { return Vec::new() };
+    let read = match std::fs::read_to_string(path) {
+        Ok(text) => servers::of_state(&text, zone.default_port),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) => Err(error.to_string()),
+    };
+    read.unwrap_or_else(|why| {
+        let message = format!("the state file \"{}\" cannot be read: {why}", path.display());
+        errors.push(Diagnostic::error(upstream.span, message));
+        Vec::new()
+    })
 }
 
 fn peer(server: &UpstreamServer, address: Address) -> PeerConfig {
@@ -152,7 +196,7 @@ fn names(
         return None;
     }
     let name = &upstream.name;
-    if !upstream.zone {
+    if upstream.zone.is_none() {
         let message =
             format!("resolving names at run time requires upstream \"{name}\" to be in shared memory");
         errors.push(Diagnostic::error(upstream.span, message).help("write zone NAME 64k; into its block"));
@@ -171,55 +215,6 @@ fn addresses(server: &UpstreamServer) -> Result<Vec<Address>, AddressError> {
         UpstreamAddress::Ip(address) => Ok(vec![Address::Tcp(*address)]),
         UpstreamAddress::Unix(path) => Ok(vec![Address::Unix(OsStr::from_bytes(path).into())]),
         UpstreamAddress::Host(host, port) => Address::resolve(&format!("{host}:{port}"), None),
-    }
-}
-
-/// A `server` of an `upstream` block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeerConfig {
-    /// The address where it listens.
-    pub address: Address,
-    /// The configuration's name of the server; servers with several addresses have several peers of one name.
-    pub name: String,
-    /// Its share of the requests, at least 1 (`weight`).
-    pub weight: u32,
-    /// Failures within `fail_timeout_ms` that make it unavailable, 0 for never (`max_fails`).
-    pub max_fails: u32,
-    /// How long failures count, and how long it then stays unavailable, in milliseconds (`fail_timeout`).
-    pub fail_timeout_ms: u64,
-    /// Up to what that doubles with each try again that fails too, in milliseconds; 0 where it does not (`max_fail_timeout`).
-    pub max_fail_timeout_ms: u64,
-    /// Whether it is used only when all others are unavailable (`backup`).
-    pub backup: bool,
-    /// Whether it is never used (`down`).
-    pub down: bool,
-    /// Most requests at a time, 0 for no bound (`max_conns`).
-    pub max_conns: u32,
-    /// How long its share grows from nothing to all after it has recovered, milliseconds, 0 for not at all (`slow_start`).
-    pub slow_start_ms: u64,
-    /// Whether only requests that ask for it come to it (`drain`).
-    pub drain: bool,
-    /// What it is called by requests that ask for it (`route`); none for the hash of its address.
-    pub route: Option<String>,
-}
-
-impl PeerConfig {
-    /// A peer with nginx's defaults: weight 1, one failure in ten seconds.
-    pub fn new(address: Address) -> Self {
-        Self {
-            name: address.to_string(),
-            address,
-            weight: 1,
-            max_fails: 1,
-            fail_timeout_ms: 10_000,
-            max_fail_timeout_ms: 0,
-            backup: false,
-            down: false,
-            max_conns: 0,
-            slow_start_ms: 0,
-            drain: false,
-            route: None,
-        }
     }
 }
 

@@ -1,12 +1,23 @@
 //! A group in the hands of administrators.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
+use myriad_conf::model::Balance;
+
+use crate::change::{ServerChange, ServerSnapshot, is_route};
 use crate::clock;
+use crate::config::PeerConfig;
+use crate::edited::EditError;
 use crate::group::Group;
 use crate::order::PeerOrder;
 use crate::peer::PeerSnapshot;
+use crate::resolver::ResolverZone;
 use crate::roster::Roster;
+use crate::servers::GroupServer;
+
+/// Most servers that a group has, counting those that administrators add.
+const MOST_SERVERS: usize = 4096;
 
 /// A group whose peers are seen and given orders while it runs. Orders hold for all workers at once, and over reloads for as long as
 /// the group has the peer. Clones are the same group.
@@ -30,20 +41,150 @@ impl GroupControl {
     /// names it, or by an address.
     pub fn peers(&self, server: Option<&str>) -> Vec<PeerSnapshot> {
         let (now, peers) = (clock::now(), self.0.peers());
-        let all = peers.configs.iter().zip(&peers.states).map(|(config, state)| state.snapshot(config, now));
-        all.filter(|peer| server.is_none_or(|server| peer.is_of(server))).collect()
+        peers.snapshots(now).filter(|peer| server.is_none_or(|server| peer.is_of(server))).collect()
     }
 
     /// Gives an order to the peers of a server, or to all, and tells how they are doing now: none where no server is called so. A peer
     /// that is to be up is tried at once, whatever its failures.
     pub fn order(&self, server: Option<&str>, order: PeerOrder) -> Vec<PeerSnapshot> {
         let (now, peers) = (clock::now(), self.0.peers());
-        for (config, state) in peers.configs.iter().zip(&peers.states) {
-            if server.is_none_or(|server| state.snapshot(config, now).is_of(server)) {
+        let named: Vec<bool> =
+            peers.snapshots(now).map(|peer| server.is_none_or(|server| peer.is_of(server))).collect();
+        for ((config, state), named) in peers.configs.iter().zip(&peers.states).zip(named) {
+            if named {
                 state.order(order, config);
             }
         }
         self.0.wake();
         self.peers(server)
+    }
+
+    /// The name of its zone; none without `zone`.
+    pub fn zone(&self) -> Option<&str> {
+        self.0.zone.as_ref().map(|zone| &*zone.name)
+    }
+
+    /// What counts the look-ups of its names; none without `status_zone=` of its `resolver`.
+    pub fn resolver_zone(&self) -> Option<Arc<ResolverZone>> {
+        self.0.resolver.as_ref()?.0.zone.clone()
+    }
+
+    /// How many peers were removed that have requests under way.
+    pub fn zombies(&self) -> usize {
+        self.0.zombies()
+    }
+
+    /// Requests that wait, the most that may, and those that found no room; none without `queue`.
+    pub fn queue(&self) -> Option<(usize, u32, u64)> {
+        let (line, most) = (self.0.line.as_ref()?, self.0.queue_most?);
+        Some((line.len(), most, self.0.edited.overflows.load(Relaxed)))
+    }
+
+    /// Begins to count anew what the peers were asked and have answered.
+    pub fn reset_counts(&self) {
+        self.0.peers().states.iter().for_each(|state| state.reset_counts());
+        self.0.edited.overflows.store(0, Relaxed);
+    }
+
+    /// The servers as they are configured now, each followed by the peers that its name stands for.
+    pub fn servers(&self) -> Vec<ServerSnapshot> {
+        let (peers, entries) = {
+            let now = self.0.lock();
+            (Arc::clone(&now.peers), now.servers.clone())
+        };
+        let mut told = Vec::new();
+        for entry in entries {
+            told.push(ServerSnapshot::of(entry.id, &entry.server));
+            for ((config, state), (id, parent)) in peers.configs.iter().zip(&peers.states).zip(&peers.ids) {
+                if *parent == Some(entry.id) {
+                    told.push(ServerSnapshot::of_peer((*id, entry.id), config, state, &entry.server));
+                }
+            }
+        }
+        told
+    }
+
+    /// Adds a server, which gets requests at once. The error says why not.
+    pub fn add(&self, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
+        let address = change.server.as_deref().unwrap_or_default();
+        let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
+        let mut server = GroupServer::of(address, change.service.as_deref(), zone.default_port)?;
+        self.check(change, &server)?;
+        change.apply(server.peer_mut());
+        self.0.edit(|servers, next_id| {
+            if servers.len() >= MOST_SERVERS {
+                return Err(EditError::TooMany);
+            }
+            let id = *next_id;
+            *next_id += 1;
+            let snapshot = ServerSnapshot::of(id, &server);
+            servers.push((id, server));
+            Ok(snapshot)
+        })
+    }
+
+    /// Changes what is configured of a server, from now on. The error says why not.
+    pub fn change(&self, id: u64, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
+        let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
+        self.refuse_peer(id)?;
+        let changed = self.0.edit(|servers, _| {
+            let (_, server) =
+                servers.iter_mut().find(|(known, _)| *known == id).ok_or(EditError::NotFound(id))?;
+            if let Some(address) = &change.server
+                && *address != server.shown()
+            {
+                let GroupServer::Fixed(before) = server else { return Err(EditError::Immutable(id)) };
+                let before = before.clone();
+                *server = GroupServer::of(address, None, zone.default_port)?;
+                let (address, name) = (server.peer().address.clone(), server.peer().name.clone());
+                *server.peer_mut() = PeerConfig { address, name, ..before };
+            }
+            self.check(change, server)?;
+            change.apply(server.peer_mut());
+            Ok(ServerSnapshot::of(id, server))
+        })?;
+        if change.down.is_some() || change.drain.is_some() {
+            let peers = self.0.peers();
+            let own = peers.ids.iter().zip(&peers.states);
+            own.filter(|((own, parent), _)| parent.unwrap_or(*own) == id)
+                .for_each(|(_, state)| state.forget_order());
+        }
+        Ok(changed)
+    }
+
+    /// Removes a server; requests under way end in peace. The error says why not.
+    pub fn remove(&self, id: u64) -> Result<(), EditError> {
+        self.refuse_peer(id)?;
+        self.0.edit(|servers, _| {
+            let at = servers.iter().position(|(known, _)| *known == id).ok_or(EditError::NotFound(id))?;
+            servers.remove(at);
+            Ok(())
+        })
+    }
+
+    /// A peer that a name stands for comes and goes with that name.
+    fn refuse_peer(&self, id: u64) -> Result<(), EditError> {
+        let peers = self.0.peers();
+        let is_peer = peers.ids.iter().any(|(own, parent)| *own == id && parent.is_some());
+        if is_peer { Err(EditError::Immutable(id)) } else { Ok(()) }
+    }
+
+    fn check(&self, change: &ServerChange, server: &GroupServer) -> Result<(), EditError> {
+        if matches!(server, GroupServer::Named(_)) && self.0.resolver.is_none() {
+            return Err(EditError::NoResolver);
+        }
+        if change.route.as_deref().is_some_and(|route| !is_route(route)) {
+            return Err(EditError::Route);
+        }
+        let balance = self.0.balance;
+        let by_turns =
+            matches!(balance, Balance::RoundRobin | Balance::LeastConnections | Balance::LeastTime { .. });
+        if change.backup == Some(true) && !by_turns {
+            return Err(EditError::NoBackup);
+        }
+        if change.slow_start_ms.is_some_and(|ms| ms > 0) && !by_turns {
+            return Err(EditError::SlowStart);
+        }
+        Ok(())
     }
 }

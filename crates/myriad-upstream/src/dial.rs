@@ -119,10 +119,11 @@ impl Group {
         dial: &Dial,
         failed: impl Fn(&OriginError),
     ) -> Result<Dialed<Stream>, OriginError> {
-        let open = async |address: &Address| {
+        let open = async |chosen: &Chosen| {
             let make_descriptors = || connections.make_descriptors();
+            let address = &chosen.config().address;
             let stream = connect(address, dial.bind, dial.connect_ms, &make_descriptors).await?;
-            dial.agree(stream).await
+            dial.agree(stream, Some(chosen)).await
         };
         self.dial_by(connections, dial, open, failed).await
     }
@@ -134,7 +135,8 @@ impl Group {
         dial: &Dial,
         failed: impl Fn(&OriginError),
     ) -> Result<Dialed<UdpSocket>, OriginError> {
-        let open = async |address: &Address| {
+        let open = async |chosen: &Chosen| {
+            let address = &chosen.config().address;
             let make_descriptors = || connections.make_descriptors();
             let opened = with_descriptor(async || datagrams(address, dial.bind).await, make_descriptors);
             opened.await.map_err(|error| OriginError::io("connect", &error, Phase::Connecting))
@@ -152,7 +154,7 @@ impl Group {
         &self,
         connections: &Connections,
         dial: &Dial,
-        open: impl AsyncFn(&Address) -> Result<T, OriginError>,
+        open: impl AsyncFn(&Chosen) -> Result<T, OriginError>,
         failed: impl Fn(&OriginError),
     ) -> Result<Dialed<T>, OriginError> {
         dial.attempts.enter_group();
@@ -175,11 +177,12 @@ impl Group {
                 failed(&error);
             }
             let address = &pick.chosen.config().address;
-            let log = dial.attempts.begin(pick.chosen.shown(), self.label());
+            let counted = pick.active.counted();
+            let log = dial.attempts.begin_at(pick.chosen.shown(), self.label(), counted);
             let begun = clock::now();
             let place = connections.take(|| false, dial.connect_ms).await;
             let opened = match place {
-                Ok(place) => open(address).await.map(|link| (link, place)),
+                Ok(place) => open(&pick.chosen).await.map(|link| (link, place)),
                 Err(error) => Err(error),
             };
             let error = match opened {
@@ -239,7 +242,7 @@ impl Probed {
         let address = self.address();
         let connected = connect(address, dial.bind, dial.connect_ms, &make_descriptors).await;
         let stream = connected.map_err(|error| error.at(address))?;
-        let link = dial.agree(stream).await.map_err(|error| error.at(address))?;
+        let link = dial.agree(stream, None).await.map_err(|error| error.at(address))?;
         Ok(ProbeLink { link, place })
     }
 
@@ -258,7 +261,7 @@ impl Probed {
 
 impl Dial {
     /// Tells a peer what comes first, and agrees on TLS with it.
-    async fn agree(&self, mut stream: Stream) -> Result<Stream, OriginError> {
+    async fn agree(&self, mut stream: Stream, chosen: Option<&Chosen>) -> Result<Stream, OriginError> {
         if let (true, Stream::Tcp(socket)) = (self.keepalive, &stream) {
             sockopt::set_socket_keepalive(socket, true)
                 .map_err(|error| OriginError::io("setsockopt", &error.into(), Phase::Connecting))?;
@@ -273,7 +276,7 @@ impl Dial {
         }
         match &self.tls {
             None => Ok(stream),
-            Some(tls) => tls::secure(stream, tls, self.connect_ms).await,
+            Some(tls) => tls::secure(stream, tls, self.connect_ms, chosen.map(Chosen::state)).await,
         }
     }
 }

@@ -4,6 +4,7 @@ use myriad_conf::model::Moment;
 use myriad_conf::settings::NextUpstream;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::Bytes;
 use myriad_http::ResponseHead;
@@ -78,6 +79,7 @@ impl Group {
         }
         let Some(queue) = self.config.queue else { return Err(self.nobody(request)) };
         let Some(mut turn) = self.line.join(queue.most as usize) else {
+            self.roster.edited.overflows.fetch_add(1, Relaxed);
             return Err(self.unserved(ErrorKind::NoLivePeer, request, "the queue of the upstream is full"));
         };
         let mut choose = || match self.pick_asked(tried, &request.affinity, request.sid.as_deref()) {
@@ -159,7 +161,7 @@ impl Group {
             && request.method.is_idempotent()
             && let Some(pooled) = take_idle(&home, pool, &active, request.identity())
         {
-            let log = request.attempts.begin(chosen.shown(), self.label());
+            let log = request.attempts.begin_at(chosen.shown(), self.label(), active.counted());
             log.connected(true);
             let link = link(peer, pooled, log, active.clone(), home.clone(), request);
             match exchange(link, request).await {
@@ -168,8 +170,8 @@ impl Group {
                 Ok(response) => return Ok(response),
             }
         }
-        let log = request.attempts.begin(chosen.shown(), self.label());
-        let connection = match reach(address, pool, request).await {
+        let log = request.attempts.begin_at(chosen.shown(), self.label(), active.counted());
+        let connection = match reach(&chosen, pool, request).await {
             Ok(connection) => connection,
             Err(error) => {
                 log.failed(error.status());

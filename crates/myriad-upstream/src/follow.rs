@@ -1,5 +1,6 @@
 //! The names of a group's servers (`server NAME resolve`): looked up at the start, and again whenever an answer has held for long enough.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -24,32 +25,47 @@ impl Group {
     /// Looks the names of its servers up from now on, in tasks of this worker's runtime that end with the group. One worker does so
     /// for all: a second call has no effect.
     pub fn follow_names(&self, tell: &TellUnresolved) {
-        let roster = &self.roster;
-        let Some(names) = &roster.names else { return };
-        if !roster.begin_to_follow() {
-            return;
+        if self.roster.begin_to_follow() {
+            tokio::task::spawn_local(follow_all(Arc::downgrade(&self.roster), Rc::clone(tell)));
         }
-        for (server, named) in names.servers.iter().enumerate() {
+    }
+}
+
+/// Has each name looked up, also of servers that come while the group runs.
+async fn follow_all(roster: Weak<Roster>, tell: TellUnresolved) {
+    let mut followed: HashSet<u64> = HashSet::new();
+    loop {
+        let Some(strong) = roster.upgrade() else { return };
+        let Some((resolver, timeout_ms)) = strong.resolver.clone() else { return };
+        let named = strong.named();
+        followed.retain(|id| named.iter().any(|(known, _)| known == id));
+        for (id, named) in named {
+            if !followed.insert(id) {
+                continue;
+            }
             let follower = Follower {
-                roster: Arc::downgrade(roster),
-                server,
-                named: named.clone(),
-                resolver: Arc::clone(&names.resolver),
-                timeout_ms: names.timeout_ms,
-                tell: Rc::clone(tell),
+                roster: Weak::clone(&roster),
+                server: id,
+                named,
+                resolver: Arc::clone(&resolver),
+                timeout_ms,
+                tell: Rc::clone(&tell),
                 told: None,
                 lost: Vec::new(),
             };
             tokio::task::spawn_local(follower.run());
         }
+        let renamed = Arc::clone(&strong.renamed);
+        drop(strong);
+        renamed.notified().await;
     }
 }
 
 /// Looks one name up again and again.
 struct Follower {
     roster: Weak<Roster>,
-    /// The place of the server among those with names.
-    server: usize,
+    /// The number of the server in the group.
+    server: u64,
     named: NamedServer,
     resolver: Arc<ResolverConfig>,
     /// Longest wait for an answer, milliseconds (`resolver_timeout`); as long it takes until a failed look-up is repeated.
@@ -68,7 +84,7 @@ impl Follower {
             let found = tokio::time::timeout(Duration::from_millis(self.timeout_ms), asked).await;
             let found = found.unwrap_or(Err(ResolveError::TimedOut));
             let Some(roster) = self.roster.upgrade() else { return };
-            let wait_ms = self.take(&roster, found);
+            let Some(wait_ms) = self.take(&roster, found) else { return };
             drop(roster);
             tokio::time::sleep(Duration::from_millis(wait_ms.clamp(SHORTEST_MS, LONGEST_MS))).await;
             if self.roster.strong_count() == 0 {
@@ -89,14 +105,14 @@ impl Follower {
     }
 
     /// Obeys an answer, and says how long it holds, milliseconds. As in nginx a name that is no more has no peers; any other failure
-    /// changes nothing.
-    fn take(&mut self, roster: &Roster, found: Result<Members, ResolveError>) -> u64 {
+    /// changes nothing. None where the server is gone.
+    fn take(&mut self, roster: &Roster, found: Result<Members, ResolveError>) -> Option<u64> {
         let error = match found {
             Ok(found) => {
                 self.told = None;
                 self.tell_lost(roster, found.lost);
-                roster.set(self.server, &found.all);
-                return self.resolver.valid_ms.unwrap_or(u64::from(found.ttl_s) * 1000);
+                let holds_ms = self.resolver.valid_ms.unwrap_or(u64::from(found.ttl_s) * 1000);
+                return roster.set(self.server, &found.all).then_some(holds_ms);
             }
             Err(error) => error,
         };
@@ -110,9 +126,9 @@ impl Follower {
             self.told = Some(error);
         }
         if is_absent {
-            roster.set(self.server, &[]);
-            return self.resolver.valid_ms.unwrap_or(ABSENT_MS);
+            let holds_ms = self.resolver.valid_ms.unwrap_or(ABSENT_MS);
+            return roster.set(self.server, &[]).then_some(holds_ms);
         }
-        self.timeout_ms
+        roster.named().iter().any(|(id, _)| *id == self.server).then_some(self.timeout_ms)
     }
 }

@@ -81,6 +81,20 @@ struct Said {
     /// The number of the roster whose checks these are; 0 before the first.
     owner: u64,
     checks: Vec<Check>,
+    counts: CheckCounts,
+}
+
+/// Counts of the checks of a peer, by the names of NGINX Plus's API.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckCounts {
+    /// Checks that had a result.
+    pub checks: u64,
+    /// Those that the peer did not pass.
+    pub fails: u64,
+    /// How often it became unhealthy.
+    pub unhealthy: u64,
+    /// Whether it has passed the last one; none before the first.
+    pub last_passed: Option<bool>,
 }
 
 #[derive(Debug)]
@@ -124,7 +138,7 @@ impl Health {
             };
             Check { name: rules.name.clone(), verdict, against: 0 }
         };
-        *said = Said { owner, checks: rules.iter().map(begun).collect() };
+        (said.owner, said.checks) = (owner, rules.iter().map(begun).collect());
         self.weigh(&said);
     }
 
@@ -139,9 +153,13 @@ impl Health {
         if said.owner != owner {
             return Noted::Superseded;
         }
+        let said = &mut *said;
         let Some(check) = said.checks.iter_mut().find(|check| check.name == rules.name) else {
             return Noted::Superseded;
         };
+        said.counts.checks += 1;
+        said.counts.fails += u64::from(!passed);
+        said.counts.last_passed = Some(passed);
         let (next, needed) =
             if passed { (Verdict::Healthy, rules.passes) } else { (Verdict::Unhealthy, rules.fails) };
         if check.verdict == next {
@@ -153,8 +171,19 @@ impl Health {
             return Noted::Same;
         }
         (check.verdict, check.against) = (next, 0);
-        self.weigh(&said);
+        said.counts.unhealthy += u64::from(next == Verdict::Unhealthy);
+        self.weigh(said);
         Noted::Changed(next)
+    }
+
+    /// What the checks have found so far.
+    pub(crate) fn counts(&self) -> CheckCounts {
+        self.lock().counts
+    }
+
+    /// Counts begin anew.
+    pub(crate) fn reset_counts(&self) {
+        self.lock().counts = CheckCounts::default();
     }
 
     fn weigh(&self, said: &Said) {

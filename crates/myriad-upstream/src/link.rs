@@ -211,7 +211,7 @@ impl Link {
         let peer = &active.0;
         match home {
             Home::Http(pool, keep) if may_serve(&keep) => {
-                pool.idle.put((peer.id, identity), pooled, keep.http, keep.timeout_ms);
+                pool.idle.put((peer.id, identity), pooled, (keep.http, keep.timeout_ms), &peer.idle);
                 pool.connections.idle();
             }
             Home::FastCgi(keep) if may_serve(&keep) => {
@@ -219,7 +219,7 @@ impl Link {
                 if let Ok(connection) = connection.stream.park() {
                     let pooled = Pooled { connection, requests, made };
                     let idle_ms = keep.timeout_ms.min(keep.fastcgi_timeout_ms);
-                    peer.fastcgi.put((peer.id, 0), pooled, keep.connections, idle_ms);
+                    peer.fastcgi.put((peer.id, 0), pooled, (keep.connections, idle_ms), &peer.idle);
                 }
             }
             _ => {}

@@ -35,6 +35,11 @@ impl Ordered {
         self.0.store(code, Relaxed);
     }
 
+    /// No order holds any more.
+    pub(crate) fn forget(&self) {
+        self.0.store(0, Relaxed);
+    }
+
     /// Whether no request may come.
     pub(crate) fn is_down(&self, config: &PeerConfig) -> bool {
         match self.0.load(Relaxed) {

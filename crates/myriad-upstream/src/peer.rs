@@ -1,18 +1,20 @@
 //! A peer: how it is doing.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use myriad_conf::model::Moment;
 use myriad_fastcgi::PoolStatus;
 
 use crate::address::Address;
+use crate::clock;
 use crate::config::PeerConfig;
-use crate::health::{Health, Verdict};
+use crate::health::{CheckCounts, Health, Verdict};
 use crate::inflight::{Inflight, averaged};
 use crate::line::{self, Line};
 use crate::order::{Ordered, PeerOrder};
+use crate::peer_counts::{PeerCounts, PeerTraffic};
 use crate::pool::IdlePool;
 use crate::stream::ParkedStream;
 
@@ -43,6 +45,26 @@ pub struct PeerSnapshot {
     pub status: PeerStatus,
     /// Whether an administrator's order holds ([`crate::PeerOrder`]).
     pub is_ordered: bool,
+    /// Its number in the group, and that of the server whose name stands for it; see [`crate::ServerSnapshot`].
+    pub id: (u64, Option<u64>),
+    /// What it was asked and has answered.
+    pub traffic: PeerTraffic,
+    /// Most requests at a time, 0 for no bound (`max_conns`).
+    pub max_conns: u32,
+    /// How long it took of late to be connected to, to begin its answer, and to end it, milliseconds; 0 before the first.
+    pub took_ms: [u32; 3],
+    /// How often its failures made it unavailable.
+    pub unavailable: u64,
+    /// What its checks have found (`health_check`).
+    pub checks: CheckCounts,
+    /// How long it could not be chosen because of failures or checks, milliseconds.
+    pub downtime_ms: u64,
+    /// Since when it cannot, milliseconds since the epoch; none where it can.
+    pub down_since_ms: Option<u64>,
+    /// When it was last chosen, milliseconds since the epoch; none where it never was.
+    pub selected_ms: Option<u64>,
+    /// Idle connections to it that are kept.
+    pub idle: usize,
 }
 
 impl PeerSnapshot {
@@ -114,6 +136,16 @@ pub(crate) struct PeerState {
     pub(crate) inflight: Inflight,
     requests: AtomicU64,
     failures: AtomicU64,
+    /// When it was last chosen, on this process's clock; 0 for never.
+    selected: AtomicU64,
+    /// How often its failures made it unavailable.
+    unavailable: AtomicU64,
+    /// When it could not be chosen.
+    downtime: Mutex<Downtime>,
+    /// What it was asked and has answered.
+    pub(crate) counts: PeerCounts,
+    /// Idle connections to it, of all workers.
+    pub(crate) idle: Arc<AtomicUsize>,
     /// What an administrator wants of it.
     pub(crate) ordered: Ordered,
     /// What checks say of it.
@@ -140,6 +172,11 @@ impl Default for PeerState {
             inflight: Inflight::default(),
             requests: AtomicU64::new(0),
             failures: AtomicU64::new(0),
+            selected: AtomicU64::new(0),
+            unavailable: AtomicU64::new(0),
+            downtime: Mutex::default(),
+            counts: PeerCounts::default(),
+            idle: Arc::default(),
             ordered: Ordered::default(),
             health: Health::default(),
             fastcgi: IdlePool::new(),
@@ -228,6 +265,7 @@ impl PeerState {
         }
         self.active.fetch_add(1, Relaxed);
         self.requests.fetch_add(1, Relaxed);
+        self.selected.store(now, Relaxed);
         Active(self.clone(), true, Cell::new(None))
     }
 
@@ -239,6 +277,47 @@ impl PeerState {
         self.failures.fetch_add(1, Relaxed);
         self.accessed.store(now, Relaxed);
         self.checked.store(now, Relaxed);
+        if before + 1 >= config.max_fails && config.max_fails > 0 {
+            if before + 1 == config.max_fails {
+                self.unavailable.fetch_add(1, Relaxed);
+            }
+            self.watch(config, now);
+        }
+    }
+
+    /// Notes since when it cannot be chosen, or that it can again.
+    pub(crate) fn watch(&self, config: &PeerConfig, now: u64) {
+        let status = self.status(config, now);
+        let is_down =
+            matches!(status, PeerStatus::Unavailable | PeerStatus::Checking | PeerStatus::Unhealthy);
+        let mut downtime = self.downtime();
+        match downtime.since {
+            0 if is_down => downtime.since = now,
+            0 => {}
+            since if !is_down => {
+                // Where only its pause was over, that is when it could be chosen again.
+                let over = self.checked.load(Relaxed).saturating_add(self.pause_ms(config));
+                let until = if self.fails.load(Relaxed) > 0 { now.min(over.max(since)) } else { now };
+                downtime.total_ms += until.saturating_sub(since);
+                downtime.since = 0;
+            }
+            _ => {}
+        }
+    }
+
+    fn downtime(&self) -> MutexGuard<'_, Downtime> {
+        self.downtime.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to count anew; what it works on and how it is doing stay.
+    pub(crate) fn reset_counts(&self) {
+        for count in [&self.requests, &self.failures, &self.unavailable] {
+            count.store(0, Relaxed);
+        }
+        self.took_ms.iter().for_each(|took| took.store(0, Relaxed));
+        self.downtime().total_ms = 0;
+        self.counts.reset();
+        self.health.reset_counts();
     }
 
     /// A success forgives the failures only if it was tried again since the last one.
@@ -246,6 +325,9 @@ impl PeerState {
         if self.accessed.load(Relaxed) < self.checked.load(Relaxed) {
             let fails = self.fails.swap(0, Relaxed);
             self.again.store(0, Relaxed);
+            if fails > 0 {
+                self.watch(config, now);
+            }
             if config.slow_start_ms > 0 && config.max_fails > 0 && fails >= config.max_fails {
                 self.recovered.store(now, Relaxed);
             }
@@ -258,6 +340,12 @@ impl PeerState {
         if order == PeerOrder::Up {
             self.reset();
         }
+    }
+
+    /// The configuration decides again, which an administrator has changed.
+    pub(crate) fn forget_order(&self) {
+        self.ordered.forget();
+        self.reset();
     }
 
     /// Its checks say that it is well again: it gets its share by and by.
@@ -277,8 +365,23 @@ impl PeerState {
         self.fails.store(0, Relaxed);
     }
 
-    pub(crate) fn snapshot(&self, config: &PeerConfig, now: u64) -> PeerSnapshot {
+    /// How it is doing; `id` is its number, and that of its server.
+    pub(crate) fn snapshot(&self, config: &PeerConfig, now: u64, id: (u64, Option<u64>)) -> PeerSnapshot {
+        self.watch(config, now);
+        let downtime = *self.downtime();
+        let selected = self.selected.load(Relaxed);
         PeerSnapshot {
+            id,
+            traffic: self.counts.sum(),
+            max_conns: config.max_conns,
+            took_ms: std::array::from_fn(|moment| self.took_ms[moment].load(Relaxed)),
+            unavailable: self.unavailable.load(Relaxed),
+            checks: self.health.counts(),
+            downtime_ms: downtime.total_ms
+                + if downtime.since > 0 { now.saturating_sub(downtime.since) } else { 0 },
+            down_since_ms: (downtime.since > 0).then(|| clock::epoch_ms(downtime.since)),
+            selected_ms: (selected > 0).then(|| clock::epoch_ms(selected)),
+            idle: self.idle.load(Relaxed),
             name: config.name.clone(),
             address: config.address.clone(),
             active: self.active(),
@@ -312,6 +415,15 @@ impl PeerState {
     }
 }
 
+/// How long a peer could not be chosen because of failures or checks, on this process's clock, milliseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Downtime {
+    /// Since when it cannot; 0 where it can.
+    since: u64,
+    /// The times that are over.
+    total_ms: u64,
+}
+
 /// One request that a peer is working on, until dropped.
 #[derive(Debug)]
 pub(crate) struct Active(pub(crate) Arc<PeerState>, bool, Cell<Option<(Moment, u64)>>);
@@ -320,6 +432,11 @@ impl Active {
     /// One that is nobody's request, and is not counted.
     pub(crate) fn uncounted(state: Arc<PeerState>) -> Self {
         Self(state, false, Cell::new(None))
+    }
+
+    /// The peer, where it counts the request.
+    pub(crate) fn counted(&self) -> Option<Arc<PeerState>> {
+        self.1.then(|| Arc::clone(&self.0))
     }
 
     /// It counts as under way up to a moment (`least_time ... inflight`).

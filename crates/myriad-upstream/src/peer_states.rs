@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::address::Address;
+use crate::edited::EditedServers;
 use crate::member::Member;
 use crate::peer::PeerState;
 use crate::sessions::Sessions;
@@ -47,6 +48,8 @@ struct States {
     peers: Mutex<HashMap<(String, Address, usize), Arc<PeerState>>>,
     /// By the name of a group and the name that was looked up for it.
     names: Mutex<HashMap<(String, String), Arc<Known>>>,
+    /// By the name of a group.
+    edited: Mutex<HashMap<String, Arc<EditedServers>>>,
     /// By the name of a group and of the zone (`sticky learn zone=`).
     sessions: Mutex<HashMap<(String, String), Arc<Sessions>>>,
 }
@@ -62,6 +65,16 @@ impl PeerStates {
         self.lock().retain(|_, state| Arc::strong_count(state) > 1);
         self.names().retain(|_, known| Arc::strong_count(known) > 1);
         self.all_sessions().retain(|_, sessions| Arc::strong_count(sessions) > 1);
+        self.all_edited().retain(|_, edited| Arc::strong_count(edited) > 1);
+    }
+
+    /// What administrators have made of the servers of a group.
+    pub(crate) fn edited(&self, group: &str) -> Arc<EditedServers> {
+        self.all_edited().entry(group.to_owned()).or_default().clone()
+    }
+
+    fn all_edited(&self) -> MutexGuard<'_, HashMap<String, Arc<EditedServers>>> {
+        self.0.edited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What a name stood for last: nothing yet, where it is new.

@@ -1,6 +1,7 @@
 //! Idle connections, kept for the next request.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -33,6 +34,18 @@ impl<C> Pooled<C> {
 struct Idle<C> {
     pooled: Pooled<C>,
     expires: u64,
+    #[expect(dead_code, reason = "it counts for as long as it is held")]
+    counted: IdleCount,
+}
+
+/// One idle connection of a peer, until it is dropped.
+#[derive(Debug)]
+struct IdleCount(Arc<AtomicUsize>);
+
+impl Drop for IdleCount {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
 }
 
 #[derive(Debug)]
@@ -63,7 +76,7 @@ impl<C: Quiet + 'static> IdlePool<C> {
         let now = clock::now();
         let mut shelf = lock(&self.0);
         let idle = shelf.idle.get_mut(&key)?;
-        while let Some(Idle { mut pooled, expires }) = idle.pop() {
+        while let Some(Idle { mut pooled, expires, .. }) = idle.pop() {
             if expires > now && pooled.connection.is_quiet() {
                 return Some(pooled);
             }
@@ -71,11 +84,20 @@ impl<C: Quiet + 'static> IdlePool<C> {
         None
     }
 
-    /// Keeps a connection for `timeout_ms`; the longest idle one goes if there are more than `most` of the key.
-    pub(crate) fn put(&self, key: PoolKey, pooled: Pooled<C>, most: usize, timeout_ms: u64) {
+    /// Keeps a connection for `timeout_ms`; the longest idle one goes if there are more than `most` of the key. `count` counts it
+    /// meanwhile, for the peer.
+    pub(crate) fn put(
+        &self,
+        key: PoolKey,
+        pooled: Pooled<C>,
+        (most, timeout_ms): (usize, u64),
+        count: &Arc<AtomicUsize>,
+    ) {
+        count.fetch_add(1, Relaxed);
+        let counted = IdleCount(Arc::clone(count));
         let mut shelf = lock(&self.0);
         let idle = shelf.idle.entry(key).or_default();
-        idle.push(Idle { pooled, expires: clock::now().saturating_add(timeout_ms) });
+        idle.push(Idle { pooled, expires: clock::now().saturating_add(timeout_ms), counted });
         let excess = idle.len().saturating_sub(most);
         idle.drain(..excess);
         if !shelf.swept && excess < most {

@@ -1,8 +1,8 @@
 //! A connection to a peer for a request, bare or by TLS.
 
-use crate::address::Address;
 use crate::connect::connect;
 use crate::error::OriginError;
+use crate::group::Chosen;
 use crate::pool::HttpPool;
 use crate::request::OriginRequest;
 use crate::stream::Counted;
@@ -10,7 +10,7 @@ use crate::tls;
 
 /// Connects to a peer, in the way that the request says.
 pub(crate) async fn reach(
-    address: &Address,
+    chosen: &Chosen,
     pool: &HttpPool,
     request: &OriginRequest,
 ) -> Result<Counted, OriginError> {
@@ -20,9 +20,9 @@ pub(crate) async fn reach(
         pool.close_oldest();
         pool.connections.make_descriptors();
     };
-    let mut stream = connect(address, request.bind, connect_ms, &make_descriptors).await?;
+    let mut stream = connect(&chosen.config().address, request.bind, connect_ms, &make_descriptors).await?;
     if let Some(tls) = &request.tls {
-        stream = Box::pin(tls::secure(stream, tls, connect_ms)).await?;
+        stream = Box::pin(tls::secure(stream, tls, connect_ms, Some(chosen.state()))).await?;
     }
     Ok(Counted { stream, place })
 }

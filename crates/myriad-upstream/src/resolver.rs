@@ -6,6 +6,7 @@ mod config;
 mod error;
 pub mod message;
 mod query;
+mod zone;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -21,6 +22,7 @@ use crate::clock;
 pub use config::ResolverConfig;
 pub use error::ResolveError;
 pub(crate) use query::{look_up, look_up_service};
+pub use zone::{ResolverCounts, ResolverZone};
 
 /// Most names that are remembered, those that were asked for last; clients may have their say in what is looked up.
 const MOST_NAMES: u64 = 1024;

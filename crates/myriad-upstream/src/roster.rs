@@ -1,21 +1,26 @@
 //! The peers of a group as they are now: those with addresses, which stay, and those that names stand for, which come and go.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use md5::{Digest, Md5};
 use myriad_conf::model::Balance;
+use tokio::sync::Notify;
 
 use crate::balance::Weights;
-use crate::config::{GroupConfig, NamedServers, PeerConfig};
+use crate::config::{GroupConfig, GroupZone, NamedServer, PeerConfig};
+use crate::edited::{EditError, EditedServers};
 use crate::health::CheckRules;
 use crate::line::Line;
 use crate::member::Member;
 use crate::peer::PeerState;
 use crate::peer_states::{Known, PeerStates};
 use crate::peers::Peers;
+use crate::resolver::ResolverConfig;
 use crate::ring::Ring;
+use crate::servers::GroupServer;
 
 /// Most peers that one name stands for; further addresses of an answer are not used.
 const MOST_ADDRESSES: usize = 512;
@@ -26,20 +31,27 @@ static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 #[derive(Debug)]
 pub(crate) struct Roster {
     group: String,
-    balance: Balance,
+    pub(crate) balance: Balance,
     sticky: bool,
-    /// The peers with addresses.
-    fixed: (Vec<PeerConfig>, Vec<Arc<PeerState>>),
-    pub(crate) names: Option<NamedServers>,
+    /// The servers that the configuration has.
+    configured: Vec<GroupServer>,
+    /// What lets servers come and go; none without `zone`.
+    pub(crate) zone: Option<GroupZone>,
+    /// What names are looked up by, and the longest wait in milliseconds.
+    pub(crate) resolver: Option<(Arc<ResolverConfig>, u64)>,
+    /// Rings whenever there may be names to look up that there were not before, and when the roster goes.
+    pub(crate) renamed: Arc<Notify>,
+    /// Most requests that wait in the queue.
+    pub(crate) queue_most: Option<u32>,
+    /// What administrators have made of the servers; groups of this name after a reload begin with it.
+    pub(crate) edited: Arc<EditedServers>,
     /// Counts rosters: after a reload that of a group has a higher number than before.
     pub(crate) number: u64,
     /// How the peers are checked; not said before the configuration runs.
     checks: OnceLock<Vec<CheckRules>>,
-    /// What the next roster of this group begins with for each of the names.
-    known: Vec<Arc<Known>>,
     states: PeerStates,
     /// The queue that new peers serve; none without `queue`.
-    line: Option<Line>,
+    pub(crate) line: Option<Line>,
     /// Whether a worker looks the names up.
     followed: AtomicBool,
     now: Mutex<Now>,
@@ -50,41 +62,74 @@ pub(crate) struct Roster {
 pub(crate) struct Now {
     pub(crate) peers: Arc<Peers>,
     pub(crate) weights: Weights,
-    /// What each of the names stands for in the list.
-    shown: Vec<Vec<Member>>,
+    pub(crate) servers: Vec<Entry>,
+    /// The number of the next server, or peer of a name.
+    next_id: u64,
+    /// The numbers of the peers of names, by their states'.
+    ids: HashMap<u64, u64>,
+    /// Peers that were removed with requests under way.
+    leaving: Vec<Weak<PeerState>>,
+}
+
+/// A server of the group now.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// Its number in the group, never given twice.
+    pub(crate) id: u64,
+    pub(crate) server: GroupServer,
+    /// What its name stands for, and what the next roster begins with for it.
+    named: Option<(Vec<Member>, Arc<Known>)>,
 }
 
 impl Roster {
     /// The peers of a group, which keep the health that `states` has for them.
     pub(crate) fn new(config: &GroupConfig, states: &PeerStates, line: Option<Line>) -> Self {
-        let peers = &config.peers;
-        let occurrence =
-            |index: usize| peers[..index].iter().filter(|peer| peer.address == peers[index].address).count();
-        let fixed = peers
-            .iter()
-            .enumerate()
-            .map(|(index, peer)| states.peer(&config.name, &peer.address, occurrence(index)))
-            .collect();
-        let servers = config.names.iter().flat_map(|names| &names.servers);
-        let known: Vec<_> = servers.map(|server| states.known(&config.name, &server.host)).collect();
-        let shown = known.iter().map(|known| known.members()).collect();
+        let names = config.names.iter().flat_map(|names| &names.servers);
+        let fixed = config.peers.iter().cloned().map(GroupServer::Fixed);
+        let configured: Vec<_> = fixed.chain(names.cloned().map(GroupServer::Named)).collect();
+        let edited = states.edited(&config.name);
+        let (numbered, next_id) = edited.begin(&configured, config.zone.is_some());
+        let of_zone = config.zone.as_ref().and_then(|zone| zone.resolver.clone());
+        let of_names = config.names.as_ref().map(|names| (Arc::clone(&names.resolver), names.timeout_ms));
         let empty = Arc::new(Peers::default());
         let roster = Self {
             group: config.name.clone(),
             balance: config.balance,
             sticky: config.sticky,
-            fixed: (peers.clone(), fixed),
-            names: config.names.clone(),
+            configured,
+            zone: config.zone.clone(),
+            resolver: of_names.or(of_zone),
+            renamed: Arc::default(),
+            queue_most: config.queue.map(|queue| queue.most),
+            edited,
             number: NEXT_NUMBER.fetch_add(1, Relaxed),
-            known,
             states: states.clone(),
             line,
             checks: OnceLock::new(),
             followed: AtomicBool::new(false),
-            now: Mutex::new(Now { peers: empty, weights: Weights::new(&[]), shown }),
+            now: Mutex::new(Now {
+                peers: empty,
+                weights: Weights::new(&[]),
+                servers: Vec::new(),
+                next_id,
+                ids: HashMap::new(),
+                leaving: Vec::new(),
+            }),
         };
-        roster.renew(None);
+        let entries = numbered.into_iter().map(|(id, server)| roster.entry(id, server)).collect();
+        roster.renew(entries);
         roster
+    }
+
+    fn entry(&self, id: u64, server: GroupServer) -> Entry {
+        let named = match &server {
+            GroupServer::Fixed(_) => None,
+            GroupServer::Named(named) => {
+                let known = self.states.known(&self.group, &named.host);
+                Some((known.members(), known))
+            }
+        };
+        Entry { id, server, named }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Now> {
@@ -124,13 +169,25 @@ impl Roster {
 
     /// Whether whoever asks is the one that is to look the names up.
     pub(crate) fn begin_to_follow(&self) -> bool {
-        self.names.is_some() && !self.followed.swap(true, Relaxed)
+        self.resolver.is_some() && !self.followed.swap(true, Relaxed)
     }
 
-    /// Says what the name of a server stands for now. Peers that stay keep their place, their state and their share.
-    pub(crate) fn set(&self, server: usize, members: &[Member]) {
-        let Some(mut next) = self.lock().shown.get(server).cloned() else { return };
-        let before = next.clone();
+    /// The servers whose names are looked up, by their numbers.
+    pub(crate) fn named(&self) -> Vec<(u64, NamedServer)> {
+        let now = self.lock();
+        let named = now.servers.iter().filter_map(|entry| match &entry.server {
+            GroupServer::Fixed(_) => None,
+            GroupServer::Named(named) => Some((entry.id, named.clone())),
+        });
+        named.collect()
+    }
+
+    /// Says what the name of a server stands for now; false where there is no such server any more. Peers that stay keep their place,
+    /// their state and their share.
+    pub(crate) fn set(&self, id: u64, members: &[Member]) -> bool {
+        let mut servers = self.lock().servers.clone();
+        let named = servers.iter_mut().find(|entry| entry.id == id).and_then(|entry| entry.named.as_mut());
+        let Some((shown, known)) = named else { return false };
         let mut fresh: Vec<Member> = Vec::new();
         for member in members.iter().take(MOST_ADDRESSES) {
             // As in nginx a service may name a server twice, an address is one peer.
@@ -138,47 +195,126 @@ impl Roster {
                 fresh.push(member.clone());
             }
         }
-        next.retain(|member| {
+        let before = shown.clone();
+        shown.retain(|member| {
             let stays = fresh.iter().position(|other| other == member);
             stays.map(|at| fresh.remove(at)).is_some()
         });
-        next.append(&mut fresh);
-        self.known[server].note(self.number, &next);
-        if next != before {
-            self.renew(Some((server, next)));
+        shown.append(&mut fresh);
+        known.note(self.number, shown);
+        if *shown != before {
+            let members = shown.clone();
+            self.change(|servers, _| {
+                let named = servers.iter_mut().find(|entry| entry.id == id);
+                if let Some((shown, _)) = named.and_then(|entry| entry.named.as_mut()) {
+                    *shown = members;
+                }
+            });
             self.states.prune();
         }
+        true
     }
 
-    /// Makes the list anew, where one of the names stands for other addresses. The worker that follows the names calls it, so that no
-    /// two calls run at once.
-    fn renew(&self, changed: Option<(usize, Vec<Member>)>) {
-        let (mut configs, mut states) = self.fixed.clone();
-        let mut shown = self.lock().shown.clone();
-        if let Some((server, members)) = changed {
-            shown[server] = members;
+    /// Changes the servers, one change after another; `change` is given the number of the next server, too.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Vec<Entry>, &mut u64) -> T) -> T {
+        let _turn = self.edited.turn();
+        let (mut servers, mut next_id) = {
+            let now = self.lock();
+            (now.servers.clone(), now.next_id)
+        };
+        let done = change(&mut servers, &mut next_id);
+        self.lock().next_id = next_id;
+        self.renew(servers);
+        done
+    }
+
+    /// Changes the servers as an administrator says, and keeps that for groups of this name after a reload. Nothing is changed where
+    /// that fails.
+    pub(crate) fn edit<T>(
+        &self,
+        change: impl FnOnce(&mut Vec<(u64, GroupServer)>, &mut u64) -> Result<T, EditError>,
+    ) -> Result<T, EditError> {
+        let state = self.zone.as_ref().ok_or(EditError::Static)?.state.as_deref();
+        let done = self.change(|entries, next_id| {
+            let mut servers: Vec<_> = entries.iter().map(|entry| (entry.id, entry.server.clone())).collect();
+            let done = change(&mut servers, next_id)?;
+            self.edited.keep(&self.configured, &servers, *next_id, state)?;
+            let before = std::mem::take(entries);
+            *entries = servers
+                .into_iter()
+                .map(|(id, server)| {
+                    let same = before.iter().find(|entry| entry.id == id && entry.server.is_alike(&server));
+                    let named = same.map(|entry| entry.named.clone());
+                    named.map_or_else(
+                        || self.entry(id, server.clone()),
+                        |named| Entry { id, server: server.clone(), named },
+                    )
+                })
+                .collect();
+            Ok(done)
+        });
+        self.renamed.notify_one();
+        self.states.prune();
+        done
+    }
+
+    /// How many peers were removed that have requests under way.
+    pub(crate) fn zombies(&self) -> usize {
+        let leaving = &self.lock().leaving;
+        leaving.iter().filter_map(Weak::upgrade).filter(|state| state.active() > 0).count()
+    }
+
+    /// The state of each peer of a server with an address, in the order of the servers: those that share an address count apart.
+    fn fixed_state(&self, servers: &[Entry], at: usize) -> Option<Arc<PeerState>> {
+        let address = |entry: &Entry| match &entry.server {
+            GroupServer::Fixed(peer) => Some(peer.address.clone()),
+            GroupServer::Named(_) => None,
+        };
+        let own = address(&servers[at])?;
+        let occurrence = servers[..at].iter().filter(|entry| address(entry).as_ref() == Some(&own)).count();
+        Some(self.states.peer(&self.group, &own, occurrence))
+    }
+
+    /// Makes the list anew of these servers.
+    fn renew(&self, servers: Vec<Entry>) {
+        let (mut configs, mut states, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, entry) in servers.iter().enumerate() {
+            let (GroupServer::Fixed(config), Some(state)) = (&entry.server, self.fixed_state(&servers, at))
+            else {
+                continue;
+            };
+            configs.push(config.clone());
+            states.push(state);
+            ids.push((entry.id, None));
         }
-        let servers = self.names.iter().flat_map(|names| &names.servers);
-        for (server, members) in servers.zip(&shown) {
+        let mut now_ids = std::mem::take(&mut self.lock().ids);
+        let mut next_id = self.lock().next_id;
+        for entry in &servers {
+            let (GroupServer::Named(server), Some((members, _))) = (&entry.server, &entry.named) else {
+                continue;
+            };
             for config in members.iter().filter_map(|member| member.config(server)) {
                 // Servers of the same name each count for themselves.
-                let same = configs.iter().filter(|peer| peer.address == config.address);
+                let same = configs.iter().filter(|peer: &&PeerConfig| peer.address == config.address);
                 let occurrence = same.filter(|peer| peer.name == config.name).count();
                 let group = format!("{} {}", self.group, config.name);
-                states.push(self.states.peer(&group, &config.address, occurrence));
+                let state = self.states.peer(&group, &config.address, occurrence);
+                let id = *now_ids.entry(state.id).or_insert_with(|| {
+                    next_id += 1;
+                    next_id - 1
+                });
+                ids.push((id, Some(entry.id)));
+                states.push(state);
                 configs.push(config);
             }
         }
+        now_ids.retain(|state, _| states.iter().any(|known| known.id == *state));
         if let Some(checks) = self.checks.get() {
             for state in &states {
                 state.health.take_over(self.number, checks);
             }
         }
-        let ring = (self.balance == Balance::Hash { consistent: true }).then(|| Ring::new(&configs));
-        let sids = if self.sticky { configs.iter().map(sid).collect() } else { Vec::new() };
-        let addresses = configs.iter().map(|peer| peer.address.to_string().into()).collect();
-        let start_slowly = configs.iter().any(|peer| peer.slow_start_ms > 0);
-        let peers = Arc::new(Peers { configs, shown: addresses, states, sids, start_slowly, ring });
+        let peers = Arc::new(self.list(configs, states, ids));
         let mut now = self.lock();
         if let Some(line) = &self.line {
             let new = peers.states.iter().filter(|state| now.peers.place(state.id).is_none());
@@ -186,9 +322,32 @@ impl Roster {
         }
         let before = Arc::clone(&now.peers);
         now.weights.follow(&before, &peers);
-        (now.peers, now.shown) = (peers, shown);
+        let gone = before.states.iter().filter(|state| peers.place(state.id).is_none());
+        let gone: Vec<_> = gone.filter(|state| state.active() > 0).map(Arc::downgrade).collect();
+        now.leaving.retain(|state| state.upgrade().is_some_and(|state| state.active() > 0));
+        now.leaving.extend(gone);
+        (now.peers, now.servers, now.next_id, now.ids) = (peers, servers, next_id, now_ids);
         drop(now);
         self.wake();
+    }
+
+    fn list(
+        &self,
+        configs: Vec<PeerConfig>,
+        states: Vec<Arc<PeerState>>,
+        ids: Vec<(u64, Option<u64>)>,
+    ) -> Peers {
+        let ring = (self.balance == Balance::Hash { consistent: true }).then(|| Ring::new(&configs));
+        let sids = if self.sticky { configs.iter().map(sid).collect() } else { Vec::new() };
+        let shown = configs.iter().map(|peer| peer.address.to_string().into()).collect();
+        let start_slowly = configs.iter().any(|peer| peer.slow_start_ms > 0);
+        Peers { configs, shown, ids, states, sids, start_slowly, ring }
+    }
+}
+
+impl Drop for Roster {
+    fn drop(&mut self) {
+        self.renamed.notify_one();
     }
 }
 

@@ -6,12 +6,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ClientConfig;
 use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, HandshakeKind};
 use tokio_rustls::TlsConnector;
 
 use crate::error::{ErrorKind, OriginError, Phase};
+use crate::peer::PeerState;
 use crate::stream::Stream;
+use crate::tls_counts::{Distrust, TlsCounts};
 
 /// How connections for a request are secured.
 #[derive(Clone)]
@@ -28,8 +30,8 @@ pub struct OriginTls {
 
 /// Judges the certificates that an origin has shown.
 pub trait CheckPeer: Send + Sync {
-    /// Whether they prove the name, the origin's own certificate first. The error is for the error log.
-    fn check(&self, chain: &[CertificateDer<'_>], name: &str) -> Result<(), String>;
+    /// Whether they prove the name, the origin's own certificate first. The error says why not, and what the error log is told.
+    fn check(&self, chain: &[CertificateDer<'_>], name: &str) -> Result<(), (Distrust, String)>;
 }
 
 impl fmt::Debug for OriginTls {
@@ -42,19 +44,41 @@ impl fmt::Debug for OriginTls {
 }
 
 /// Agrees on TLS within `timeout_ms`, as nginx allows for it what it allows for connecting. Nothing of the request is sent
-/// before the origin has proved who it is.
-pub(crate) async fn secure(stream: Stream, tls: &OriginTls, timeout_ms: u64) -> Result<Stream, OriginError> {
+/// before the origin has proved who it is. `peer` counts what becomes of it.
+pub(crate) async fn secure(
+    stream: Stream,
+    tls: &OriginTls,
+    timeout_ms: u64,
+    peer: Option<&PeerState>,
+) -> Result<Stream, OriginError> {
+    let count = |count: &dyn Fn(&mut TlsCounts)| {
+        if let Some(peer) = peer {
+            peer.counts.tls(count);
+        }
+    };
     let connector = TlsConnector::from(Arc::clone(&tls.config));
     let handshake = connector.connect(server_name(&tls.name), stream);
     let secured = match tokio::time::timeout(Duration::from_millis(timeout_ms), handshake).await {
-        Err(_) => return Err(OriginError::timeout(Phase::Handshaking)),
-        Ok(Err(error)) => return Err(failure(&error)),
+        Err(_) => {
+            count(&TlsCounts::timed_out);
+            return Err(OriginError::timeout(Phase::Handshaking));
+        }
+        Ok(Err(error)) => {
+            count(&|counts| counts.failed(&error));
+            return Err(failure(&error));
+        }
         Ok(Ok(secured)) => secured,
     };
+    let session = secured.get_ref().1;
     if let Some(check) = &tls.check {
-        let chain = secured.get_ref().1.peer_certificates().unwrap_or_default();
-        check.check(chain, &tls.name).map_err(refusal)?;
+        let chain = session.peer_certificates().unwrap_or_default();
+        check.check(chain, &tls.name).map_err(|(distrust, why)| {
+            count(&|counts| counts.distrusted(distrust));
+            refusal(why)
+        })?;
     }
+    let resumed = session.handshake_kind() == Some(HandshakeKind::Resumed);
+    count(&|counts| counts.agreed(resumed));
     Ok(Stream::Tls(Box::new(secured)))
 }
 

@@ -226,6 +226,7 @@ fn health_outlives_the_group_it_was_learnt_in() {
         queue: None,
         sticky: false,
         names: None,
+        zone: None,
     };
     let old = Group::new(config.clone(), &registry);
     run(ask(&old, fastcgi(Method::Get, false))).unwrap();

@@ -89,6 +89,7 @@ impl NameServer {
             valid_ms,
             ipv4: true,
             ipv6: false,
+            zone: None,
         }))
     }
 
@@ -160,8 +161,13 @@ fn names_of_servers_are_followed_and_a_failure_changes_nothing() {
             _ => Said { code: 3, addresses: vec![], ..Said::address(0) },
         }]
     });
-    let resolver =
-        ResolverConfig { servers: vec![server.address], valid_ms: Some(1000), ipv4: true, ipv6: false };
+    let resolver = ResolverConfig {
+        servers: vec![server.address],
+        valid_ms: Some(1000),
+        ipv4: true,
+        ipv6: false,
+        zone: None,
+    };
     let nowhere = Address::Unix(std::path::PathBuf::new());
     let named = NamedServer {
         host: "app.example".to_owned(),
@@ -231,8 +237,13 @@ fn service_server() -> SocketAddr {
 
 #[test]
 fn servers_of_a_service_have_its_ports_and_weights_and_those_of_lower_priority_are_backups() {
-    let resolver =
-        ResolverConfig { servers: vec![service_server()], valid_ms: None, ipv4: true, ipv6: false };
+    let resolver = ResolverConfig {
+        servers: vec![service_server()],
+        valid_ms: None,
+        ipv4: true,
+        ipv6: false,
+        zone: None,
+    };
     let nowhere = Address::Unix(std::path::PathBuf::new());
     let host = "_http._tcp.app.example".to_owned();
     let named = NamedServer { host, is_service: true, port: 80, peer: PeerConfig::new(nowhere.clone()) };

@@ -130,8 +130,12 @@ pub struct UpstreamConf {
     pub queue: Option<UpstreamQueue>,
     /// `sticky`: how a visitor's server is known again; `None` where not written.
     pub sticky: Option<Sticky>,
-    /// `zone`: nginx's workers share the group.
-    pub zone: bool,
+    /// `zone`: its name, which lets servers be added and removed while the group runs; `None` where not written.
+    pub zone: Option<String>,
+    /// `state`: the file that has the servers in the place of `server`; `None` where not written.
+    pub state: Option<Text>,
+    /// Whether it stands in `stream`, where no protocol gives servers a port.
+    pub of_stream: bool,
     /// The settings of the level: those of the block around it, and what features let this one say.
     pub settings: Settings,
     /// The directive.

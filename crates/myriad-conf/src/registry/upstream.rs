@@ -105,9 +105,16 @@ pub(super) static ROWS: &[Directive] = &[
         EITHER,
         between(1, 2),
         Set::Upstream(zone),
-        "Shares the group's state between workers.",
+        "Lets servers be added, changed and removed while the group runs (`api write=on`), and names be looked up (`resolve`).",
     )
-    .no_effect("the state of a group is shared by all workers anyway"),
+    .differs("the size does not count: the state of a group is shared by all workers anyway"),
+    Directive::new(
+        "state",
+        EITHER,
+        ONE,
+        Set::Upstream(state),
+        "The file that keeps the servers of the group in the place of `server`: the API adds, changes and removes them (`api write=on`), over restarts too.",
+    ),
     Directive::new(
         "sticky",
         UPSTREAM,
@@ -306,8 +313,13 @@ fn balance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, method: Balanc
     Ok(())
 }
 
-fn zone(upstream: &mut UpstreamConf, _: &mut Arguments<'_>) -> Done {
-    upstream.zone = true;
+fn zone(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    upstream.zone = Some(String::from_utf8_lossy(args.bytes(0)).into_owned());
+    Ok(())
+}
+
+fn state(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    upstream.state = Some(args.text(0)?);
     Ok(())
 }
 

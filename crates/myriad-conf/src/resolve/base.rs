@@ -92,7 +92,9 @@ impl UpstreamConf {
             keepalive_time: 0,
             queue: None,
             sticky: None,
-            zone: false,
+            zone: None,
+            state: None,
+            of_stream: false,
             settings: defaults(registry).within(),
             span,
         };

@@ -96,6 +96,7 @@ impl Builder<'_> {
         let name = String::from_utf8_lossy(&node.args[0].text).into_owned();
         let mut upstream = UpstreamConf::bare(self.registry, name.clone(), node.span);
         upstream.settings = http.settings.within();
+        upstream.of_stream = context == Contexts::STREAM_UPSTREAM;
         let mut level = OpenLevel::new(context);
         let errors = self.findings.len();
         for node in node.block.iter().flatten() {
@@ -112,7 +113,8 @@ impl Builder<'_> {
                 .push(Diagnostic::error(node.span, message).related(other.span, "first defined here"));
             return None;
         }
-        if upstream.servers.is_empty() && self.findings.len() == errors {
+        self.check_state(&upstream, node);
+        if upstream.servers.is_empty() && upstream.state.is_none() && self.findings.len() == errors {
             self.findings
                 .push(Diagnostic::error(node.span, format!("no servers are inside upstream \"{name}\"")));
         }
@@ -123,6 +125,23 @@ impl Builder<'_> {
         self.check_slow_start(&upstream);
         self.check_sessions(&upstream, http);
         Some(upstream)
+    }
+
+    /// As in NGINX Plus: a file has all servers or none, and only a group with a zone has one.
+    fn check_state(&mut self, upstream: &UpstreamConf, node: &Node) {
+        if upstream.state.is_none() {
+            return;
+        }
+        if let Some(server) = upstream.servers.first() {
+            let message =
+                "\"state\" and \"server\" exclude each other: the file has all servers of the group";
+            self.findings.push(Diagnostic::error(server.name.span, message));
+        }
+        if upstream.zone.is_none() {
+            let message = format!("\"state\" requires upstream \"{}\" to have a \"zone\"", upstream.name);
+            self.findings
+                .push(Diagnostic::error(node.span, message).help("write zone NAME 64k; into its block"));
+        }
     }
 
     /// As in nginx: a zone has the sessions of one group.

@@ -15,8 +15,8 @@ use myriad_tls::ClientRules;
 use myriad_upstream::{GroupControl, ResolverConfig};
 
 use super::{
-    AcmePlan, Atlas, Hosts, HttpsOnly, Listener, NamedPair, Network, OriginGroup, Place, PlaceId,
-    PlannedStaple, ServerId, ServerPurge, Shortcut, VariableRef, VariableRegistry,
+    AcmePlan, Atlas, Hosts, HttpsOnly, LimitZoneCounts, Listener, Loaded, NamedPair, Network, OriginGroup,
+    Place, PlaceId, PlannedStaple, ServerId, ServerPurge, Shortcut, VariableRef, VariableRegistry,
 };
 use crate::exchange::Request;
 use myriad_page::PageZone;
@@ -67,6 +67,12 @@ pub struct Runtime {
     pub groups: HashMap<String, Arc<OriginGroup>>,
     /// Groups of the `stream` block, for administrators.
     pub stream_groups: Vec<GroupControl>,
+    /// What limits have decided.
+    pub limits: LimitZoneCounts,
+    /// What looks names up for `stream`.
+    pub stream_resolvers: Vec<Arc<ResolverConfig>>,
+    /// When the configuration was loaded.
+    pub loaded: Loaded,
     /// Resolvers; each worker makes its own of them.
     pub resolvers: Vec<Arc<ResolverConfig>>,
     /// Names for explanations.

@@ -10,6 +10,7 @@ use super::table::{ConnectionTable, Held};
 use crate::limit_answer::LimitAnswer;
 use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::{Check, Exchange, LimitStatus, Request, Verdict, Visit, scratch};
+use myriad_exchange::runtime::Limited;
 
 /// The longest key, bytes, as in nginx.
 const LONGEST_KEY: usize = 255;
@@ -97,8 +98,13 @@ impl LimitConn {
             })?;
             match found {
                 None => {}
-                Some(Some(counted)) => held.push(counted),
+                Some(Some(counted)) => {
+                    zone.counts.add(Limited::Passed);
+                    held.push(counted);
+                }
                 Some(None) => {
+                    let dry = self.answer.dry_run;
+                    zone.counts.add(if dry { Limited::RejectedDryRun } else { Limited::Rejected });
                     let dry = if self.answer.dry_run { ", dry run," } else { "" };
                     let name = &zone.name;
                     let message = format_args!("limiting connections{dry} by zone \"{name}\"");

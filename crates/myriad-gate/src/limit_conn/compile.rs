@@ -10,6 +10,7 @@ use super::settings::ConnectionLimitSettings;
 use super::table::ConnectionTable;
 use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::Check;
+use myriad_exchange::runtime::LimitCounts;
 
 /// The zones of a configuration, by name.
 #[derive(Default)]
@@ -19,6 +20,11 @@ impl Zones {
     /// Adds a zone.
     pub(crate) fn add(&mut self, zone: Arc<LimitZone<ConnectionTable>>) {
         self.0.insert(zone.name.clone(), zone);
+    }
+
+    /// What each has decided.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (Box<str>, Arc<LimitCounts>)> {
+        self.0.values().map(|zone| (zone.name.clone(), Arc::clone(&zone.counts)))
     }
 }
 

@@ -11,6 +11,7 @@ use super::table::{Asked, Limit, RequestTable};
 use crate::limit_answer::LimitAnswer;
 use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::{Check, Exchange, LimitStatus, Request, Verdict};
+use myriad_exchange::runtime::Limited;
 
 /// The longest key, bytes (nginx counts its length in sixteen bits).
 const LONGEST_KEY: usize = 65_535;
@@ -113,20 +114,34 @@ impl LimitReq {
         let (last, others) = keys.split_last().ok_or(Beyond)?;
         for (index, key) in others {
             let (zone, limit) = &self.limits[*index];
-            self.within(request, &zone.name, zone.table.ask(key, *limit, now))?;
+            self.within(request, zone, zone.table.ask(key, *limit, now))?;
         }
         let (zone, limit) = &self.limits[last.0];
-        let excess = self.within(request, &zone.name, zone.table.ask_and_count(&last.1, *limit, now))?;
+        let excess = self.within(request, zone, zone.table.ask_and_count(&last.1, *limit, now))?;
         consider(last.0, excess);
         for (index, key) in others.iter().rev() {
             let (zone, limit) = &self.limits[*index];
             consider(*index, zone.table.count(key, *limit, now));
         }
+        for (index, _) in keys {
+            let zone = &self.limits[*index].0;
+            let waits = longest.as_ref().is_some_and(|longest| longest.zone == &*zone.name);
+            zone.counts.add(match (waits, self.answer.dry_run) {
+                (false, _) => Limited::Passed,
+                (true, false) => Limited::Delayed,
+                (true, true) => Limited::DelayedDryRun,
+            });
+        }
         Ok(longest)
     }
 
     /// The excess of a request that is within a limit.
-    fn within(&self, request: &Request, zone: &str, asked: Asked) -> Result<u64, Beyond> {
+    fn within(&self, request: &Request, zone: &LimitZone<RequestTable>, asked: Asked) -> Result<u64, Beyond> {
+        if !matches!(asked, Asked::Within(_)) {
+            let dry = self.answer.dry_run;
+            zone.counts.add(if dry { Limited::RejectedDryRun } else { Limited::Rejected });
+        }
+        let zone = &zone.name;
         match asked {
             Asked::Within(excess) => Ok(excess),
             Asked::Beyond(excess) => {

@@ -11,6 +11,7 @@ use super::settings::RequestLimitSettings;
 use super::table::{Limit, RequestTable};
 use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::Check;
+use myriad_exchange::runtime::LimitCounts;
 
 /// The zones of a configuration, by name, with their rates: thousandths of a request a second.
 #[derive(Default)]
@@ -20,6 +21,11 @@ impl Zones {
     /// Adds a zone.
     pub(crate) fn add(&mut self, zone: Arc<LimitZone<RequestTable>>, rate: u64) {
         self.0.insert(zone.name.clone(), (zone, rate));
+    }
+
+    /// What each has decided.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (Box<str>, Arc<LimitCounts>)> {
+        self.0.iter().map(|(name, (zone, _))| (name.clone(), Arc::clone(&zone.counts)))
     }
 }
 

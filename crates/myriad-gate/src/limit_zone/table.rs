@@ -11,6 +11,7 @@ use myriad_script::{EvalError, Template};
 
 use super::settings::LimitZoneConf;
 use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::LimitCounts;
 
 /// A zone, compiled.
 pub struct LimitZone<T> {
@@ -20,6 +21,8 @@ pub struct LimitZone<T> {
     pub key: Template,
     /// What is known of them.
     pub table: Arc<T>,
+    /// What it has decided.
+    pub counts: Arc<LimitCounts>,
 }
 
 impl<T> LimitZone<T> {
@@ -61,7 +64,7 @@ pub(crate) fn weight(key: &[u8], overhead: usize) -> u32 {
 
 /// Tables that outlive a reload, by the name of their zone. Each with the text of its key: what was counted by one key means
 /// nothing to another.
-pub struct Tables<T>(HashMap<String, (Vec<u8>, Arc<T>)>);
+pub struct Tables<T>(HashMap<String, (Vec<u8>, Arc<T>, Arc<LimitCounts>)>);
 
 impl<T> Default for Tables<T> {
     fn default() -> Self {
@@ -72,24 +75,27 @@ impl<T> Default for Tables<T> {
 impl<T: Table> Tables<T> {
     /// The zone of a configuration, with the table that it had before, or a new one.
     pub fn zone(&mut self, conf: &LimitZoneConf, key: Template) -> Arc<LimitZone<T>> {
-        Arc::new(LimitZone { name: conf.name.as_str().into(), key, table: self.table(conf) })
+        let (table, counts) = self.table(conf);
+        Arc::new(LimitZone { name: conf.name.as_str().into(), key, table, counts })
     }
 
-    fn table(&mut self, conf: &LimitZoneConf) -> Arc<T> {
+    fn table(&mut self, conf: &LimitZoneConf) -> (Arc<T>, Arc<LimitCounts>) {
         let key = conf.key.bytes();
         match self.0.get(&conf.name) {
-            Some((known, table)) if known == key => Arc::clone(table),
-            _ => {
+            Some((known, table, counts)) if known == key => (Arc::clone(table), Arc::clone(counts)),
+            before => {
+                let counts = before.map(|(_, _, counts)| Arc::clone(counts)).unwrap_or_default();
                 let table = Arc::new(T::new(conf.size));
-                self.0.insert(conf.name.clone(), (key.to_vec(), Arc::clone(&table)));
-                table
+                let kept = (key.to_vec(), Arc::clone(&table), Arc::clone(&counts));
+                self.0.insert(conf.name.clone(), kept);
+                (table, counts)
             }
         }
     }
 
     /// The configuration with these zones runs: tables take its sizes, those of zones that are gone go.
     pub fn settle(&mut self, zones: &[LimitZoneConf]) {
-        self.0.retain(|name, (_, table)| {
+        self.0.retain(|name, (_, table, _)| {
             let zone = zones.iter().find(|zone| zone.name == *name);
             zone.inspect(|zone| table.resize(zone.size)).is_some()
         });

@@ -38,7 +38,7 @@ use myriad_upstream::{PeerStates, ResolverConfig};
 
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::{
-    AcmePlan, Atlas, OriginGroup, Place, PlannedStaple, Reads, Runtime, Server, Shared,
+    AcmePlan, Atlas, Loaded, OriginGroup, Place, PlannedStaple, Reads, Runtime, Server, Shared,
 };
 use myriad_gate::{self as gates, Gates};
 use myriad_page::PageZone;
@@ -59,6 +59,8 @@ pub(crate) struct Kept {
     pub stream: myriad_stream::Kept,
     /// Certificates that renew themselves.
     pub acme: myriad_tls::Orders,
+    /// How many configurations have run before.
+    pub generations: u64,
 }
 
 /// What a configuration is compiled with.
@@ -127,6 +129,8 @@ pub(crate) fn compile_all(
     let http = compile_and(model, surroundings, |_| {});
     both(http, stream).map(|(mut http, stream)| {
         http.stream_groups = stream.iter().flat_map(|stream| stream.controls()).collect();
+        http.stream_resolvers = stream.iter().flat_map(|stream| stream.resolvers().to_vec()).collect();
+        http.limits.sessions = stream.iter().flat_map(|stream| stream.limits().to_vec()).collect();
         (Arc::new(http), stream)
     })
 }
@@ -233,6 +237,9 @@ impl<'a> Compile<'a> {
         zones.retain(|name, _| disk_limits.contains_key(name));
         let zone_list = self.http.cache_zones.iter().map(|conf| zones.get(&conf.name).cloned()).collect();
         let zone_log = self.error_log(&self.http.settings.log.error);
+        let limits = self.gates.counts();
+        let loaded =
+            Loaded { generation: self.around.kept.generations + 1, at_ms: myriad_net::clock::now_ms() };
         let Self {
             model,
             around,
@@ -301,6 +308,9 @@ impl<'a> Compile<'a> {
             zone_log,
             groups,
             stream_groups: Vec::new(),
+            limits,
+            stream_resolvers: Vec::new(),
+            loaded,
             resolvers,
             atlas,
         })

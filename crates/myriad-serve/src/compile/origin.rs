@@ -86,7 +86,7 @@ impl Compile<'_> {
             let key = self.apart(|compile| upstream.hash_key.as_ref().map(|key| compile.template(key)));
             let resolver = self.resolver(&upstream.settings);
             let resolver = resolver.map(|place| (Arc::clone(&self.resolvers[place.index]), place.timeout_ms));
-            let config = GroupConfig::of(upstream, HTTP_IDLE, resolver, &mut self.errors);
+            let config = GroupConfig::of(upstream, HTTP_IDLE, resolver, self.around.prefix, &mut self.errors);
             let sticky = self.apart(|compile| {
                 let sticky = upstream.sticky.as_ref();
                 sticky.map(|sticky| compile.sticky(&upstream.name, sticky))
@@ -156,6 +156,7 @@ impl Compile<'_> {
             queue: None,
             sticky: false,
             names: None,
+            zone: None,
         }
     }
 }

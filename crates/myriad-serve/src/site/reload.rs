@@ -50,6 +50,7 @@ impl Site {
         inner.kept.acme.settle(issuers.flat_map(|planned| &planned.slots));
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
         inner.kept.peers.prune();
+        inner.kept.generations += 1;
         inner.kept.stream.settle(model);
         inner.kept.gate.settle(model.http.as_ref().map_or(&[], myriad_gate::limit_zones));
         let next = model.main.worker_shutdown_timeout.map(Duration::from_millis);

@@ -117,6 +117,7 @@ impl Site {
         agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
         agents.staple(&runtime.staples, &runtime.zone_log)?;
         kept.tls.settle(runtime.staples.iter().map(|planned| &planned.staple));
+        kept.generations += 1;
         let inner = Inner { kept, numbers, quic, runtime, streams, workers, agents };
         Ok(Self {
             inner: Mutex::new(inner),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_upstream::CheckPeer;
+use myriad_upstream::{CheckPeer, Distrust};
 use myriad_x509::{Certificate, Purpose, Trust};
 use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -84,16 +84,22 @@ impl ProvenOrigin {
 }
 
 impl CheckPeer for ProvenOrigin {
-    fn check(&self, chain: &[CertificateDer<'_>], name: &str) -> Result<(), String> {
+    fn check(&self, chain: &[CertificateDer<'_>], name: &str) -> Result<(), (Distrust, String)> {
         let now_s = (myriad_net::clock::now_ms() / 1000) as i64;
-        self.trust
-            .verify(chain, Purpose::Server, now_s, self.signatures.algorithms())
-            .map_err(|error| format!("upstream SSL certificate verify error: ({}:{error})", error.code()))?;
+        self.trust.verify(chain, Purpose::Server, now_s, self.signatures.algorithms()).map_err(|error| {
+            let distrust = match error.code() {
+                // OpenSSL's X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_REVOKED.
+                9 | 10 => Distrust::Expired,
+                23 => Distrust::Revoked,
+                _ => Distrust::Other,
+            };
+            (distrust, format!("upstream SSL certificate verify error: ({}:{error})", error.code()))
+        })?;
         let is_named = chain.first().and_then(|der| Certificate::parse(der).ok());
         if is_named.is_some_and(|certificate| certificate.is_for(name)) {
             Ok(())
         } else {
-            Err(format!("upstream SSL certificate does not match \"{name}\""))
+            Err((Distrust::Name, format!("upstream SSL certificate does not match \"{name}\"")))
         }
     }
 }

@@ -26,6 +26,7 @@ fn group(balance: Balance, peers: Vec<PeerConfig>) -> Group {
         queue: None,
         sticky: false,
         names: None,
+        zone: None,
     };
     Group::new(config, &PeerStates::new())
 }
@@ -151,7 +152,7 @@ fn named_all(states: &PeerStates, hosts: &[&str]) -> Group {
         peer: PeerConfig { name: format!("{host}:80"), ..peer(9) },
     };
     let servers = hosts.iter().map(server).collect();
-    let resolver = ResolverConfig { servers: Vec::new(), valid_ms: None, ipv4: true, ipv6: true };
+    let resolver = ResolverConfig { servers: Vec::new(), valid_ms: None, ipv4: true, ipv6: true, zone: None };
     let names = Some(NamedServers { servers, resolver: Arc::new(resolver), timeout_ms: 1000 });
     let single = GroupConfig::single(Address::Tcp(([127, 0, 0, 1], 1).into()));
     Group::new(GroupConfig { name: "g".to_owned(), names, ..single }, states)
@@ -170,14 +171,14 @@ fn peers_of_a_name_come_and_go_and_those_that_stay_keep_their_state() {
     let states = PeerStates::new();
     let group = named(&states);
     assert_eq!(picks(&group, 2), [0, 0], "the name stands for nothing yet");
-    group.roster.set(0, &ips(&[2, 3, 3]));
+    group.roster.set(1, &ips(&[2, 3, 3]));
     group.fail(2);
     let held = group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap();
-    group.roster.set(0, &ips(&[4, 3]));
+    group.roster.set(1, &ips(&[4, 3]));
     let expected = [("127.0.0.1:1", true), ("127.0.0.3:80", false), ("127.0.0.4:80", true)];
     assert_eq!(shown(&group), expected.map(|(address, available)| (address.to_owned(), available)));
     group.failed(&held.chosen);
-    group.roster.set(0, &[]);
+    group.roster.set(1, &[]);
     assert_eq!(group.peers().len(), 1);
     drop(held);
 }
@@ -186,12 +187,12 @@ fn peers_of_a_name_come_and_go_and_those_that_stay_keep_their_state() {
 fn a_group_knows_at_once_what_a_name_stood_for_before_a_reload() {
     let states = PeerStates::new();
     let before = named(&states);
-    before.roster.set(0, &ips(&[2, 3]));
+    before.roster.set(1, &ips(&[2, 3]));
     before.fail(1);
     let after = named(&states);
     assert_eq!(shown(&after), shown(&before));
-    before.roster.set(0, &ips(&[3]));
-    after.roster.set(0, &ips(&[3]));
+    before.roster.set(1, &ips(&[3]));
+    after.roster.set(1, &ips(&[3]));
     assert_eq!((after.peers().len(), before.peers().len()), (2, 2));
     drop((before, after));
     states.prune();
@@ -202,11 +203,11 @@ fn a_group_knows_at_once_what_a_name_stood_for_before_a_reload() {
 fn what_a_group_of_before_a_reload_learns_is_not_taken_by_the_one_after_it() {
     let states = PeerStates::new();
     let before = named_all(&states, &["app", "other"]);
-    before.roster.set(0, &ips(&[2]));
+    before.roster.set(1, &ips(&[2]));
     let after = named_all(&states, &["app", "other"]);
-    after.roster.set(0, &ips(&[3]));
-    before.roster.set(0, &ips(&[4]));
-    after.roster.set(1, &ips(&[9]));
+    after.roster.set(1, &ips(&[3]));
+    before.roster.set(1, &ips(&[4]));
+    after.roster.set(2, &ips(&[9]));
     let addresses = |group: &Group| shown(group).into_iter().map(|(address, _)| address).collect::<Vec<_>>();
     let expected = ["127.0.0.1:1", "127.0.0.3:80", "127.0.0.9:80"];
     assert_eq!(addresses(&after), expected);
@@ -219,20 +220,20 @@ fn what_a_name_stands_for_has_a_bound() {
     let group = named(&PeerStates::new());
     let many: Vec<Member> =
         (0..2000_u16).map(|n| Member::new(([10, 0, (n >> 8) as u8, n as u8], 80).into())).collect();
-    group.roster.set(0, &many);
+    group.roster.set(1, &many);
     assert_eq!(group.peers().len(), 513);
 }
 
 #[test]
 fn a_request_tries_a_peer_once_though_the_list_changes() {
     let group = named(&PeerStates::new());
-    group.roster.set(0, &ips(&[2]));
+    group.roster.set(1, &ips(&[2]));
     let mut tried = Tried::default();
     let mut next =
         || group.pick(&mut tried, &Affinity::None).peer().map(|pick| pick.chosen.config().address.clone());
     let first = [next(), next()];
     assert!(first.iter().all(Option::is_some));
-    group.roster.set(0, &ips(&[7, 2]));
+    group.roster.set(1, &ips(&[7, 2]));
     assert_eq!(next().map(|address| address.to_string()).as_deref(), Some("127.0.0.7:80"));
     assert_eq!(next(), None);
 }

@@ -17,7 +17,7 @@ use crate::address::Address;
 use crate::clock;
 use crate::connections::PoolKey;
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::group::{Group, Pick};
+use crate::group::{Chosen, Group, Pick};
 use crate::pool::HttpPool;
 use crate::reach::reach;
 use crate::request::{OriginRequest, Protocol, RequestPayload};
@@ -36,9 +36,9 @@ pub(crate) async fn fetch(
     let active = Rc::new(active);
     let mut is_first = true;
     loop {
-        let log = request.attempts.begin(chosen.shown(), group.label());
+        let log = request.attempts.begin_at(chosen.shown(), group.label(), active.counted());
         let key = (active.0.id, request.identity());
-        let opened = match open(group, address, (key, !is_first), pool, request).await {
+        let opened = match open(group, &chosen, (key, !is_first), pool, request).await {
             Ok(opened) => opened,
             Err(error) => {
                 log.failed(error.status());
@@ -85,7 +85,7 @@ pub(crate) async fn fetch(
 /// Opens a stream for the request, with its head on the way; `fresh` on a connection that has served nobody.
 async fn open(
     group: &Group,
-    address: &Address,
+    chosen: &Chosen,
     (key, fresh): (PoolKey, bool),
     pool: &HttpPool,
     request: &OriginRequest,
@@ -105,10 +105,10 @@ async fn open(
     if request.bind.is_none() {
         let connect_ms = request.timeouts.connect_ms;
         let wanted = Wanted { key, keep, connections: &pool.connections, connect_ms, fresh };
-        return pool.multiplexed.open(&wanted, open, || reach(address, pool, request)).await;
+        return pool.multiplexed.open(&wanted, open, || reach(chosen, pool, request)).await;
     }
     // A connection from an address of the request's own serves once.
-    let connection = reach(address, pool, request).await?;
+    let connection = reach(chosen, pool, request).await?;
     let shared = Rc::new(Shared::new(connection, clock::now()));
     let id = shared.with(open).ok_or_else(|| OriginError::closed(Phase::Sending))?;
     let connections = pool.connections.clone();

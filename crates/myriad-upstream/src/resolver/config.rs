@@ -1,6 +1,9 @@
 //! What a `resolver` directive says.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+
+use super::zone::ResolverZone;
 
 /// A `resolver` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,4 +16,6 @@ pub struct ResolverConfig {
     pub ipv4: bool,
     /// Whether IPv6 addresses are looked up (`ipv6=`).
     pub ipv6: bool,
+    /// What counts its look-ups (`status_zone=`); none where nothing is written.
+    pub zone: Option<Arc<ResolverZone>>,
 }

@@ -58,6 +58,19 @@ async fn look_up_kinds(
     name: &str,
     kinds: &[Kind],
 ) -> Result<Found, ResolveError> {
+    let Some(zone) = &config.zone else { return follow_aliases(config, first, name, kinds).await };
+    let asking = zone.asked(kinds == [Kind::Srv]);
+    let answer = follow_aliases(config, first, name, kinds).await;
+    asking.answered(&answer);
+    answer
+}
+
+async fn follow_aliases(
+    config: &ResolverConfig,
+    first: usize,
+    name: &str,
+    kinds: &[Kind],
+) -> Result<Found, ResolveError> {
     let mut name = name.to_owned();
     let mut shortest = u32::MAX;
     for _ in 0..MOST_ALIASES {

@@ -49,6 +49,15 @@ fn stamp<const N: usize>(request: &Request, out: &mut Vec<u8>, format: fn(u64, i
     true
 }
 
+impl Request {
+    /// What names it in logs (`$request_id`).
+    pub fn id(&self) -> String {
+        let mut id = Vec::with_capacity(32);
+        request_id(self, &mut id);
+        String::from_utf8_lossy(&id).into_owned()
+    }
+}
+
 /// Sixteen bytes that no other request has, in hexadecimal: a process seed, the connection and its request number.
 fn request_id(request: &Request, out: &mut Vec<u8>) -> bool {
     use std::hash::{BuildHasher, RandomState};

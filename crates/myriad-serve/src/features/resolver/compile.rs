@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use myriad_conf::Diagnostic;
 use myriad_conf::settings::Settings;
-use myriad_upstream::{Address, ResolverConfig};
+use myriad_upstream::{Address, ResolverConfig, ResolverZone};
 
 use super::settings::ResolverSettings;
 
@@ -30,7 +30,8 @@ pub(crate) fn config(settings: &Settings, errors: &mut Vec<Diagnostic>) -> Optio
     if servers.is_empty() {
         return None;
     }
-    Some(ResolverConfig { servers, valid_ms: resolver.valid, ipv4: resolver.ipv4, ipv6: resolver.ipv6 })
+    let zone = resolver.status_zone.as_deref().map(ResolverZone::named);
+    Some(ResolverConfig { servers, valid_ms: resolver.valid, ipv4: resolver.ipv4, ipv6: resolver.ipv6, zone })
 }
 
 /// How long a name is waited for, milliseconds.

@@ -28,7 +28,8 @@ pub(super) static ROWS: &[Directive] = &[
 ];
 
 fn resolver(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let mut resolver = NameServers { servers: Vec::new(), valid: None, ipv4: true, ipv6: true };
+    let mut resolver =
+        NameServers { servers: Vec::new(), valid: None, ipv4: true, ipv6: true, status_zone: None };
     for index in 0..args.len() {
         let word = args.bytes(index);
         if word.starts_with(b"valid=") {
@@ -37,8 +38,8 @@ fn resolver(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             resolver.ipv4 = on_or_off(args, index, value)?;
         } else if let Some(value) = word.strip_prefix(b"ipv6=") {
             resolver.ipv6 = on_or_off(args, index, value)?;
-        } else if word.starts_with(b"status_zone=") {
-            // A name for nginx's commercial statistics: nothing is counted under it.
+        } else if let Some(zone) = word.strip_prefix(b"status_zone=").filter(|zone| !zone.is_empty()) {
+            resolver.status_zone = Some(String::from_utf8_lossy(zone).into_owned());
         } else {
             resolver.servers.push(args.text(index)?);
         }

@@ -13,6 +13,8 @@ pub(super) struct NameServers {
     pub ipv4: bool,
     /// `ipv6=`.
     pub ipv6: bool,
+    /// `status_zone=`: what counts its look-ups.
+    pub status_zone: Option<String>,
 }
 
 /// `resolver*` of a level.

@@ -1,0 +1,167 @@
+//! What a peer was asked and has answered: counted by each worker for itself, summed up when somebody reads.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::tls_counts::TlsCounts;
+
+/// Upper bounds of the histogram of response times, milliseconds, as NGINX Plus has them.
+pub const RESPONSE_TIME_BOUNDS: [u64; 14] =
+    [5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000];
+
+/// Shares that threads count in; with more threads than that some count in one.
+const SHARES: usize = 8;
+
+static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static SHARE: usize = NEXT_THREAD.fetch_add(1, Relaxed) % SHARES;
+}
+
+/// A try of a peer that is over.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tried {
+    /// Bytes sent to it.
+    pub(crate) sent: u64,
+    /// Bytes received from it.
+    pub(crate) received: u64,
+    /// How long all of it took, milliseconds.
+    pub(crate) response_ms: u64,
+    /// The status of the head that came, 0 where none did.
+    pub(crate) answered: u16,
+}
+
+/// The counts of a peer since the process began, or since they were reset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PeerTraffic {
+    /// Answers by status, rising.
+    pub statuses: Vec<(u16, u64)>,
+    /// Bytes sent to it.
+    pub sent: u64,
+    /// Bytes received from it, framing included.
+    pub received: u64,
+    /// How long whole answers took, by [`RESPONSE_TIME_BOUNDS`]; the last are those beyond the highest.
+    pub response_times: [u64; RESPONSE_TIME_BOUNDS.len() + 1],
+    /// The sum of these times, milliseconds.
+    pub response_sum_ms: u64,
+    /// TLS with it.
+    pub tls: TlsCounts,
+}
+
+impl PeerTraffic {
+    /// Answers by the first digit of their status, 1 to 5.
+    pub fn classes(&self) -> [u64; 5] {
+        let mut classes = [0; 5];
+        for (status, count) in &self.statuses {
+            if let Some(class) = classes.get_mut(usize::from(status / 100).wrapping_sub(1)) {
+                *class += count;
+            }
+        }
+        classes
+    }
+
+    /// All answers.
+    pub fn responses(&self) -> u64 {
+        self.statuses.iter().map(|(_, count)| count).sum()
+    }
+
+    fn status(&mut self, status: u16, count: u64) {
+        match self.statuses.binary_search_by_key(&status, |(known, _)| *known) {
+            Ok(at) => self.statuses[at].1 += count,
+            Err(at) => self.statuses.insert(at, (status, count)),
+        }
+    }
+
+    fn over(&mut self, tried: &Tried) {
+        self.sent += tried.sent;
+        self.received += tried.received;
+        if tried.answered == 0 {
+            return;
+        }
+        self.status(tried.answered, 1);
+        let ms = tried.response_ms;
+        self.response_times[RESPONSE_TIME_BOUNDS.partition_point(|bound| *bound < ms)] += 1;
+        self.response_sum_ms += ms;
+    }
+
+    fn add(&mut self, other: &Self) {
+        other.statuses.iter().for_each(|(status, count)| self.status(*status, *count));
+        self.sent += other.sent;
+        self.received += other.received;
+        for (sum, count) in self.response_times.iter_mut().zip(other.response_times) {
+            *sum += count;
+        }
+        self.response_sum_ms += other.response_sum_ms;
+        self.tls.add(&other.tls);
+    }
+}
+
+/// The shares of all threads. A share is locked by its own thread, and now and then by whoever reads.
+#[derive(Debug, Default)]
+pub(crate) struct PeerCounts([OnceLock<Box<Mutex<PeerTraffic>>>; SHARES]);
+
+impl PeerCounts {
+    /// A try of the peer is over.
+    pub(crate) fn over(&self, tried: &Tried) {
+        self.own(|share| share.over(tried));
+    }
+
+    /// Counts something of TLS.
+    pub(crate) fn tls(&self, count: impl FnOnce(&mut TlsCounts)) {
+        self.own(|share| count(&mut share.tls));
+    }
+
+    /// All shares together.
+    pub(crate) fn sum(&self) -> PeerTraffic {
+        let mut sum = PeerTraffic::default();
+        for share in self.0.iter().filter_map(OnceLock::get) {
+            sum.add(&lock(share));
+        }
+        sum
+    }
+
+    /// Begins anew.
+    pub(crate) fn reset(&self) {
+        self.0.iter().filter_map(OnceLock::get).for_each(|share| *lock(share) = PeerTraffic::default());
+    }
+
+    fn own(&self, change: impl FnOnce(&mut PeerTraffic)) {
+        let share = self.0[SHARE.with(|share| *share)].get_or_init(Box::default);
+        change(&mut lock(share));
+    }
+}
+
+fn lock(share: &Mutex<PeerTraffic>) -> MutexGuard<'_, PeerTraffic> {
+    share.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(response_ms: u64, answered: u16) -> Tried {
+        Tried { sent: 10, received: 100, response_ms, answered }
+    }
+
+    #[test]
+    fn threads_count_apart_and_are_summed_up() {
+        let counts = PeerCounts::default();
+        std::thread::scope(|scope| {
+            for _ in 0..20 {
+                scope.spawn(|| counts.over(&tried(5, 200)));
+            }
+        });
+        counts.over(&tried(6, 404));
+        counts.over(&tried(20_000, 0));
+        counts.over(&tried(20_000, 502));
+        let sum = counts.sum();
+        assert_eq!(sum.statuses, [(200, 20), (404, 1), (502, 1)]);
+        assert_eq!((sum.classes(), sum.responses()), ([0, 20, 0, 1, 1], 22));
+        assert_eq!((sum.sent, sum.received, sum.response_sum_ms), (230, 2300, 20_106));
+        let mut times = [0; 15];
+        (times[0], times[1], times[14]) = (20, 1, 1);
+        assert_eq!(sum.response_times, times);
+        counts.reset();
+        assert_eq!(counts.sum(), PeerTraffic::default());
+    }
+}

@@ -1,0 +1,138 @@
+//! Counts of a resolver (`status_zone=` of `resolver`), by the names of NGINX Plus's API.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::error::ResolveError;
+
+/// All zones since the process began: what they have counted outlives a reload, and resolvers of `http` and `stream` may share one.
+static ZONES: Mutex<BTreeMap<String, Arc<ResolverZone>>> = Mutex::new(BTreeMap::new());
+
+/// Most names of zones that are remembered; the configuration alone names them.
+const MOST_ZONES: usize = 1024;
+
+/// What resolvers of one zone have asked and were told.
+#[derive(Debug, Default)]
+pub struct ResolverZone {
+    name: String,
+    names: AtomicU64,
+    services: AtomicU64,
+    /// By the codes of RFC 1035: no error, format error, server failure, no such name, not implemented, refused.
+    codes: [AtomicU64; 6],
+    timed_out: AtomicU64,
+    unknown: AtomicU64,
+}
+
+/// The counts of a zone at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResolverCounts {
+    /// Names whose addresses were looked up.
+    pub names: u64,
+    /// Services whose servers were looked up.
+    pub services: u64,
+    /// Answers by the codes of RFC 1035, 0 to 5.
+    pub codes: [u64; 6],
+    /// Look-ups that no server has answered in time.
+    pub timed_out: u64,
+    /// Look-ups that failed in another way.
+    pub unknown: u64,
+}
+
+impl PartialEq for ResolverZone {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for ResolverZone {}
+
+impl ResolverZone {
+    /// The zone of that name, which has counted before if there was one.
+    pub fn named(name: &str) -> Arc<Self> {
+        let mut zones = ZONES.lock().unwrap_or_else(PoisonError::into_inner);
+        if zones.len() >= MOST_ZONES {
+            zones.retain(|_, zone| Arc::strong_count(zone) > 1);
+        }
+        let zone = || Arc::new(Self { name: name.to_owned(), ..Self::default() });
+        Arc::clone(zones.entry(name.to_owned()).or_insert_with(zone))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it has counted.
+    pub fn counts(&self) -> ResolverCounts {
+        ResolverCounts {
+            names: self.names.load(Relaxed),
+            services: self.services.load(Relaxed),
+            codes: std::array::from_fn(|code| self.codes[code].load(Relaxed)),
+            timed_out: self.timed_out.load(Relaxed),
+            unknown: self.unknown.load(Relaxed),
+        }
+    }
+
+    /// Begins anew.
+    pub fn reset(&self) {
+        let all = [&self.names, &self.services, &self.timed_out, &self.unknown];
+        all.into_iter().chain(&self.codes).for_each(|count| count.store(0, Relaxed));
+    }
+
+    /// A look-up has begun.
+    pub(crate) fn asked(&self, is_service: bool) -> Asking<'_> {
+        let count = if is_service { &self.services } else { &self.names };
+        count.fetch_add(1, Relaxed);
+        Asking(Some(self))
+    }
+
+    fn count<T>(&self, answer: &Result<T, ResolveError>) {
+        let count = match answer {
+            Ok(_) => &self.codes[0],
+            Err(ResolveError::Code(code)) => self.codes.get(usize::from(*code)).unwrap_or(&self.unknown),
+            Err(ResolveError::TimedOut) => &self.timed_out,
+            Err(ResolveError::NoName | ResolveError::Busy) => &self.unknown,
+        };
+        count.fetch_add(1, Relaxed);
+    }
+}
+
+/// A look-up under way; one that is given up has timed out.
+pub(crate) struct Asking<'a>(Option<&'a ResolverZone>);
+
+impl Asking<'_> {
+    /// The look-up is over.
+    pub(crate) fn answered<T>(mut self, answer: &Result<T, ResolveError>) {
+        if let Some(zone) = self.0.take() {
+            zone.count(answer);
+        }
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        if let Some(zone) = self.0 {
+            zone.timed_out.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_look_up_is_counted_by_what_it_came_to() {
+        let zone = ResolverZone::named("each_look_up");
+        zone.asked(false).answered(&Ok(()));
+        zone.asked(true).answered(&Err::<(), _>(ResolveError::Code(3)));
+        zone.asked(false).answered(&Err::<(), _>(ResolveError::Code(9)));
+        drop(zone.asked(false));
+        let counts = ResolverZone::named("each_look_up").counts();
+        assert_eq!((counts.names, counts.services, counts.timed_out, counts.unknown), (3, 1, 1, 1));
+        assert_eq!(counts.codes, [1, 0, 0, 1, 0, 0]);
+        zone.reset();
+        assert_eq!(zone.counts(), ResolverCounts::default());
+    }
+}

@@ -1,0 +1,155 @@
+//! What became of agreeing on TLS with a peer.
+
+use std::io;
+
+use rustls::{AlertDescription, CertificateError, Error};
+
+/// Counts of TLS with a peer, by the names of NGINX Plus's API.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TlsCounts {
+    /// Handshakes that were finished.
+    pub handshakes: u64,
+    /// Those that were not.
+    pub handshakes_failed: u64,
+    /// Those that took up an earlier session.
+    pub session_reuses: u64,
+    /// Failed for want of a version of TLS that both speak.
+    pub no_common_protocol: u64,
+    /// Failed because they took too long.
+    pub handshake_timeout: u64,
+    /// Failed because the peer did not want the certificate that it was shown.
+    pub peer_rejected_cert: u64,
+    /// Failed because the peer's certificate has expired, or does not hold yet.
+    pub expired_cert: u64,
+    /// Failed because it has been revoked.
+    pub revoked_cert: u64,
+    /// Failed because it is one of another name.
+    pub hostname_mismatch: u64,
+    /// Failed because it is not to be trusted for another reason.
+    pub other_cert: u64,
+}
+
+/// Why the certificates of a peer are not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distrust {
+    /// They hold no more, or not yet.
+    Expired,
+    /// They were revoked.
+    Revoked,
+    /// They are another host's.
+    Name,
+    /// Anything else.
+    Other,
+}
+
+impl TlsCounts {
+    /// A handshake is finished.
+    pub(crate) fn agreed(&mut self, resumed: bool) {
+        self.handshakes += 1;
+        self.session_reuses += u64::from(resumed);
+    }
+
+    /// A handshake took too long.
+    pub(crate) fn timed_out(&mut self) {
+        self.handshakes_failed += 1;
+        self.handshake_timeout += 1;
+    }
+
+    /// The peer has not proved who it is.
+    pub(crate) fn distrusted(&mut self, why: Distrust) {
+        self.handshakes_failed += 1;
+        match why {
+            Distrust::Expired => self.expired_cert += 1,
+            Distrust::Revoked => self.revoked_cert += 1,
+            Distrust::Name => self.hostname_mismatch += 1,
+            Distrust::Other => self.other_cert += 1,
+        }
+    }
+
+    /// A handshake has failed.
+    pub(crate) fn failed(&mut self, error: &io::Error) {
+        use AlertDescription as Alert;
+        let why = match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+            Some(Error::InvalidCertificate(why)) => return self.distrusted(distrust(why)),
+            Some(Error::AlertReceived(Alert::ProtocolVersion) | Error::PeerIncompatible(_)) => {
+                &mut self.no_common_protocol
+            }
+            Some(Error::AlertReceived(
+                Alert::BadCertificate
+                | Alert::UnsupportedCertificate
+                | Alert::CertificateRevoked
+                | Alert::CertificateExpired
+                | Alert::CertificateUnknown
+                | Alert::CertificateRequired
+                | Alert::UnknownCA
+                | Alert::AccessDenied,
+            )) => &mut self.peer_rejected_cert,
+            _ => {
+                self.handshakes_failed += 1;
+                return;
+            }
+        };
+        *why += 1;
+        self.handshakes_failed += 1;
+    }
+
+    /// Adds what was counted elsewhere.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.handshakes += other.handshakes;
+        self.handshakes_failed += other.handshakes_failed;
+        self.session_reuses += other.session_reuses;
+        self.no_common_protocol += other.no_common_protocol;
+        self.handshake_timeout += other.handshake_timeout;
+        self.peer_rejected_cert += other.peer_rejected_cert;
+        self.expired_cert += other.expired_cert;
+        self.revoked_cert += other.revoked_cert;
+        self.hostname_mismatch += other.hostname_mismatch;
+        self.other_cert += other.other_cert;
+    }
+}
+
+fn distrust(why: &CertificateError) -> Distrust {
+    match why {
+        CertificateError::Expired
+        | CertificateError::ExpiredContext { .. }
+        | CertificateError::NotValidYet
+        | CertificateError::NotValidYetContext { .. } => Distrust::Expired,
+        CertificateError::Revoked => Distrust::Revoked,
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => Distrust::Name,
+        _ => Distrust::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_counted_by_their_reasons() {
+        let mut counts = TlsCounts::default();
+        for error in [
+            Error::AlertReceived(AlertDescription::ProtocolVersion),
+            Error::AlertReceived(AlertDescription::UnknownCA),
+            Error::InvalidCertificate(CertificateError::Revoked),
+            Error::InvalidCertificate(CertificateError::NotValidYet),
+            Error::DecryptError,
+        ] {
+            counts.failed(&io::Error::other(error));
+        }
+        counts.failed(&io::Error::from(io::ErrorKind::UnexpectedEof));
+        counts.timed_out();
+        counts.agreed(true);
+        let expected = TlsCounts {
+            handshakes: 1,
+            handshakes_failed: 7,
+            session_reuses: 1,
+            no_common_protocol: 1,
+            handshake_timeout: 1,
+            peer_rejected_cert: 1,
+            expired_cert: 1,
+            revoked_cert: 1,
+            ..TlsCounts::default()
+        };
+        assert_eq!(counts, expected);
+    }
+}
