@@ -57,7 +57,7 @@ impl GroupServer {
         if !named.is_service {
             return None;
         }
-        let name = named.peer.name.to_ascii_lowercase();
+        let name = named.peer.name.trim_end_matches('.').to_ascii_lowercase();
         let service = named.host.strip_suffix(&name).unwrap_or(&named.host);
         Some(service.trim_end_matches('.').to_owned())
     }

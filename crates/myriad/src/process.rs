@@ -49,8 +49,9 @@ fn next_number() -> u8 {
 }
 
 impl WorkerProcess {
-    /// Starts this same binary as a worker and hands it a configuration.
-    pub(crate) fn start(generation: &Generation, keys: &TicketKeys) -> io::Result<Self> {
+    /// Starts this same binary as a worker and hands it a configuration. `respawned` workers ended by themselves before it, which the API
+    /// shows.
+    pub(crate) fn start(generation: &Generation, keys: &TicketKeys, respawned: u64) -> io::Result<Self> {
         let (channel, theirs) = Channel::pair()?;
         let mut command = Command::new("/proc/self/exe");
         command.arg0("myriad: worker process").arg(worker::ARGUMENT);
@@ -59,6 +60,7 @@ impl WorkerProcess {
             command.stderr(Stdio::from(log));
         }
         set_environment(&mut command, &generation.configuration.model.main);
+        command.env("MYRIAD_RESPAWNED", respawned.to_string());
         let child = command.spawn()?;
         let process = Self {
             child,

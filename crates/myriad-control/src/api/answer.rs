@@ -50,6 +50,11 @@ impl Refusal {
         Self { allowed: Some(allowed), ..Self::new(405, &format!("use {allowed}")) }
     }
 
+    /// Its status, and why.
+    pub(crate) fn reason(&self) -> (u16, &str) {
+        (self.status, &self.why)
+    }
+
     /// The answer that says so.
     pub(crate) fn answer(self) -> Step {
         let why = Reply::Error(self.why).json();
@@ -69,7 +74,8 @@ pub(crate) fn explained(request: &Request) -> Step {
     Step::Answer(Answer::new(200, ResponseBody::None))
 }
 
-fn json(status: u16, text: String) -> Step {
+/// An answer of a status with a JSON text; none where there is nothing to say.
+pub(super) fn json(status: u16, text: String) -> Step {
     let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(text)));
     answer.media_type = Some(b"application/json"[..].into());
     // It is of this moment, and no script of another site's business.

@@ -1,5 +1,6 @@
 //! What may be asked of the API.
 
+use super::plus::Asked as Plus;
 use myriad_admin::Request as Asked;
 
 /// What a request asks for, once it was found that it may.
@@ -10,4 +11,6 @@ pub(crate) enum Call {
     Purge,
     /// A change of servers of a group, whose body is to be read.
     ChangeUpstream,
+    /// What NGINX Plus's API would be asked.
+    Plus(Plus),
 }

@@ -16,6 +16,7 @@ use myriad_net::RequestBody;
 use super::answer::{self, Refusal};
 use super::arguments::Arguments;
 use super::call::Call;
+use super::plus;
 use super::scope::Scope;
 use crate::admin::Administrator;
 use crate::purge::foreign_page;
@@ -27,6 +28,9 @@ use myriad_exchange::exchange::{Exchange, Handler, Request};
 const PAGES: (u64, u64) = (100, 1000);
 /// Requests that all workers together look into zones for at once; more are told to come again.
 const MOST_AT_ONCE: usize = 4;
+
+/// The description of all that the API answers, by OpenAPI 3.0.
+const OPENAPI: &str = include_str!("openapi.json");
 
 /// `api`.
 #[derive(Clone, Debug)]
@@ -67,18 +71,80 @@ fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> Step {
     if !knows_who && !own_host::is_known(request) {
         return unknown_host(request).answer();
     }
+    let path = path_of(request, rules);
+    if path.is_empty() {
+        return versions(request, rules);
+    }
+    if path == b"openapi.json" && matches!(request.received.head.method(), Method::Get | Method::Head) {
+        return answer::json(200, OPENAPI.to_owned());
+    }
+    if plus::is_version(path) {
+        return match plus_call(request, rules, path, ruled) {
+            Ok(call) => wait_for(call, rules),
+            Err(error) => plus::refused(request, &error, plus::version_of(path)),
+        };
+    }
     match call(request, rules, ruled) {
-        Ok(call) => {
-            let scope = rules.scope.clone();
-            Step::wait(async move |exchange| wait(exchange, call, scope).await)
-        }
+        Ok(call) => wait_for(call, rules),
         Err(refusal) => refusal.answer(),
     }
 }
 
-fn call(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<Call, Refusal> {
+fn wait_for(call: Call, rules: &ApiHandler) -> Step {
+    let scope = rules.scope.clone();
+    Step::wait(async move |exchange| wait(exchange, call, scope).await)
+}
+
+/// The path behind that of the location.
+fn path_of<'a>(request: &'a Request, rules: &ApiHandler) -> &'a [u8] {
     let path = request.route.uri.strip_prefix(&*rules.prefix).unwrap_or(&request.route.uri);
-    let path = path.strip_prefix(b"/").unwrap_or(path);
+    path.strip_prefix(b"/").unwrap_or(path)
+}
+
+/// The versions of NGINX Plus's API, which its programs look for first.
+fn versions(request: &Request, rules: &ApiHandler) -> Step {
+    if !matches!(request.received.head.method(), Method::Get | Method::Head) {
+        return Refusal::method("GET, HEAD").answer();
+    }
+    match &rules.scope.zone {
+        Some(zone) => Refusal::new(403, &format!("this api is for the zone \"{zone}\" alone")).answer(),
+        None => plus::versions(),
+    }
+}
+
+/// What NGINX Plus's API would be asked, if that may be.
+fn plus_call(
+    request: &Request,
+    rules: &ApiHandler,
+    path: &[u8],
+    ruled: bool,
+) -> Result<Call, plus::PlusError> {
+    if let Some(zone) = &rules.scope.zone {
+        let why = format!("this api is for the zone \"{zone}\" alone");
+        return Err(plus::PlusError::new(403, "Forbidden", why));
+    }
+    let local = request.received.connection.local();
+    let address = local.map(|local| local.ip().to_canonical().to_string()).unwrap_or_default();
+    let method = request.received.head.method();
+    let asked = plus::Asked::parse(path, &request.route.args, method, address)?;
+    if asked.reads() {
+        return Ok(Call::Plus(asked));
+    }
+    if !rules.write {
+        return Err(plus::PlusError::disabled());
+    }
+    may_change(request, ruled)
+        .and_then(|()| if method == Method::Post { is_json(request) } else { Ok(()) })
+        .map_err(|refusal| {
+            let (status, why) = refusal.reason();
+            let code = if status == 415 { "JsonError" } else { "Forbidden" };
+            plus::PlusError::new(status, code, why.to_owned())
+        })?;
+    Ok(Call::Plus(asked))
+}
+
+fn call(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<Call, Refusal> {
+    let path = path_of(request, rules);
     let read = matches!(request.received.head.method(), Method::Get | Method::Head);
     match path.strip_suffix(b"/").unwrap_or(path) {
         b"purge" if request.received.head.method() == Method::Post => {
@@ -113,6 +179,13 @@ fn may_write(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<(), R
     if !rules.write {
         return Err(Refusal::new(403, "this api is for reading: \"api write=on;\" lets it change something"));
     }
+    may_change(request, ruled)?;
+    is_json(request)
+}
+
+/// Whether whoever asks may change something: where no rule of the location says who, from loopback; never by a name that is not this
+/// server's, and never for a page of another site.
+fn may_change(request: &Request, ruled: bool) -> Result<(), Refusal> {
     let peer = request.received.connection.peer.ip().map(|ip| ip.to_canonical());
     // Before a container every visitor may have an address of the container's own.
     if !ruled && peer.is_some_and(|peer| !peer.is_loopback()) {
@@ -126,6 +199,10 @@ fn may_write(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<(), R
         request.log(Level::Error, format_args!("api forbidden: a page of another site asks"));
         return Err(Refusal::new(403, "a page of another site asks"));
     }
+    Ok(())
+}
+
+fn is_json(request: &Request) -> Result<(), Refusal> {
     let media_type = request.received.head.known(Known::ContentType).unwrap_or_default();
     let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     if !media_type.eq_ignore_ascii_case(b"application/json") {
@@ -165,6 +242,7 @@ fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
 /// Looks into the zones, on a thread that no visitor waits for.
 async fn wait(exchange: &mut Exchange, call: Call, scope: Scope) -> Step {
     let mut asked = match call {
+        Call::Plus(asked) => return ask_plus(exchange, asked).await,
         Call::Known(asked) => asked,
         Call::Purge => match purge(exchange).await {
             Ok(asked) => asked,
@@ -205,6 +283,21 @@ async fn wait(exchange: &mut Exchange, call: Call, scope: Scope) -> Step {
         Ok(told) => answer::told(name, told),
         Err(_) => Step::Error(500),
     }
+}
+
+async fn ask_plus(exchange: &mut Exchange, asked: plus::Asked) -> Step {
+    let body = if asked.has_body() { body(exchange).await } else { Ok(Vec::new()) };
+    let error = match body {
+        Ok(body) => match Turn::take() {
+            Some(_turn) => return plus::answer(&exchange.request, asked, body).await,
+            None => plus::PlusError::new(503, "Busy", "too many requests at once: try again in a moment"),
+        },
+        Err(refusal) => {
+            let (status, why) = refusal.reason();
+            plus::PlusError::new(status, "BodyReadError", why.to_owned())
+        }
+    };
+    plus::refused(&exchange.request, &error, asked.version())
 }
 
 async fn purge(exchange: &mut Exchange) -> Result<Asked, Refusal> {

@@ -6,6 +6,7 @@
 //! GET  …/cache/page?page=URL|KEY    one page, every variant
 //! GET  …/upstreams                  how the servers of groups are doing; ?group= server=
 //! POST …/upstreams                  {"group":…,"server":…,"state":"up"|"drain"|"down"}
+//! …    …/9/…                        the paths of NGINX Plus's API, see `plus`
 //! POST …/purge                      {"urls":[…],"tags":[…],"wildcards":[…],"regexes":[…],"hosts":[…],"all":…,"soft":…,"invalidate":…,"zone":…}
 //! ```
 
@@ -14,6 +15,7 @@ mod arguments;
 mod call;
 mod directives;
 mod handler;
+mod plus;
 mod scope;
 
 use myriad_exchange::feature::Feature;

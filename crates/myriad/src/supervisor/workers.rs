@@ -31,7 +31,7 @@ impl Workers {
         Self {
             processes: Vec::new(),
             accepting: true,
-            respawn: Respawn { due: None, pause: RESPAWN_PAUSE.0 },
+            respawn: Respawn { due: None, pause: RESPAWN_PAUSE.0, count: 0 },
         }
     }
 
@@ -45,7 +45,7 @@ impl Workers {
         keys: &TicketKeys,
         log: &ErrorLog,
     ) -> io::Result<u32> {
-        let worker = WorkerProcess::start(generation, keys)?;
+        let worker = WorkerProcess::start(generation, keys, self.respawn.count)?;
         let pid = worker.pid();
         log.write(Level::Notice, None, format_args!("start worker process {pid}"));
         self.processes.push(worker);
@@ -123,6 +123,8 @@ pub(super) struct Respawn {
     pub(super) due: Option<Instant>,
     /// Pause before the start after the next failure.
     pause: Duration,
+    /// How many workers that ended by themselves were replaced.
+    count: u64,
 }
 
 impl Respawn {
@@ -138,6 +140,7 @@ impl Respawn {
     /// Schedules the start after a worker that lived for so long: at once if that was [`STEADY`], else after a pause that
     /// doubles each time, up to the longest of [`RESPAWN_PAUSE`].
     fn after(&mut self, lived: Duration, now: Instant) {
+        self.count += 1;
         if lived >= STEADY {
             self.pause = RESPAWN_PAUSE.0;
             self.due = Some(now);

@@ -1,0 +1,110 @@
+//! A request to the API: version, path, arguments.
+
+use myriad_http::Method;
+use myriad_http::uri;
+
+use super::error::PlusError;
+
+/// The versions that there are.
+pub(super) const VERSIONS: std::ops::RangeInclusive<u8> = 1..=9;
+/// Bytes of the longest path behind the version.
+const LONGEST_PATH: usize = 4096;
+
+/// A request, as it was understood.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(super) version: u8,
+    /// The path behind the version.
+    pub(super) path: Vec<String>,
+    /// `?fields=`: the members that are wanted; none for all.
+    pub(super) fields: Option<Vec<String>>,
+    pub(super) method: Method,
+    /// Where it came to, without the port.
+    pub(super) address: String,
+}
+
+/// Whether a path of the `api` is one of a version: its first part is a number.
+pub(crate) fn is_version(path: &[u8]) -> bool {
+    let first = path.split(|byte| *byte == b'/').next().unwrap_or_default();
+    !first.is_empty() && first.iter().all(u8::is_ascii_digit)
+}
+
+/// The version that such a path is of; the newest one where there is none of that number.
+pub(crate) fn version_of(path: &[u8]) -> u8 {
+    let first = path.split(|byte| *byte == b'/').next().unwrap_or_default();
+    let number = std::str::from_utf8(first).ok().and_then(|text| text.parse().ok());
+    number.filter(|version| VERSIONS.contains(version)).unwrap_or(*VERSIONS.end())
+}
+
+impl Asked {
+    /// Its version.
+    pub(crate) fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// Reads a path that [`is_version`], and its arguments.
+    pub(crate) fn parse(
+        path: &[u8],
+        args: &[u8],
+        method: Method,
+        address: String,
+    ) -> Result<Self, PlusError> {
+        let path = std::str::from_utf8(path).ok().filter(|path| path.len() <= LONGEST_PATH);
+        let path = path.ok_or_else(PlusError::no_path)?;
+        let (version, rest) = path.split_once('/').unwrap_or((path, ""));
+        let version = version.parse().ok().filter(|version| VERSIONS.contains(version));
+        let version = version.ok_or_else(|| PlusError::new(404, "UnknownVersion", "unknown version"))?;
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        let path = if rest.is_empty() { Vec::new() } else { rest.split('/').map(str::to_owned).collect() };
+        let fields = argument(args, b"fields").map(|fields| {
+            fields.split(',').map(|field| field.trim().to_owned()).filter(|field| !field.is_empty()).collect()
+        });
+        Ok(Self { version, path, fields, method, address })
+    }
+
+    /// The path, part by part.
+    pub(super) fn parts(&self) -> Vec<&str> {
+        self.path.iter().map(String::as_str).collect()
+    }
+
+    /// Whether it only looks.
+    pub(crate) fn reads(&self) -> bool {
+        matches!(self.method, Method::Get | Method::Head)
+    }
+
+    /// Whether it has a body that says what is to be.
+    pub(crate) fn has_body(&self) -> bool {
+        matches!(self.method, Method::Post | Method::Patch)
+    }
+}
+
+/// The first value of an argument, decoded; arguments that nobody knows do not count, as in NGINX Plus.
+fn argument(args: &[u8], name: &[u8]) -> Option<String> {
+    let mut pairs = args.split(|byte| *byte == b'&');
+    let value = pairs.find_map(|pair| pair.strip_prefix(name)?.strip_prefix(b"="))?;
+    let mut decoded = Vec::with_capacity(value.len());
+    uri::unescape(value, &mut decoded);
+    Some(String::from_utf8_lossy(&decoded).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(path: &str, args: &str) -> Result<Asked, PlusError> {
+        Asked::parse(path.as_bytes(), args.as_bytes(), Method::Get, String::new())
+    }
+
+    #[test]
+    fn paths_and_fields_are_read() {
+        let asked = parse("9/http/upstreams/shop/", "x=1&fields=peers%2Czone,&fields=no").expect("a request");
+        assert_eq!((asked.version, asked.parts()), (9, vec!["http", "upstreams", "shop"]));
+        assert_eq!(asked.fields, Some(vec!["peers".to_owned(), "zone".to_owned()]));
+        assert_eq!(parse("1", "").expect("a request").parts(), Vec::<&str>::new());
+        assert_eq!(parse("9/a", "fields=").expect("a request").fields, Some(Vec::new()));
+        for version in ["0", "10", "99999999999999999999", "09x"] {
+            assert_eq!(parse(version, "").expect_err(version).code(), "UnknownVersion");
+        }
+        assert!(is_version(b"9/x") && is_version(b"10") && !is_version(b"") && !is_version(b"9x/"));
+    }
+}

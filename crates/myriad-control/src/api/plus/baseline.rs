@@ -1,0 +1,68 @@
+//! Counts that begin anew (`DELETE`). Workers alone write what they count, so what they had counted is taken off when it is read.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Map, Value};
+
+/// Members that say how it is now: they are no counts. `id` and `pid` are names.
+const STATES: &[&str] =
+    &["active", "idle", "current", "processing", "size", "max_size", "cold", "used", "free", "id", "pid"];
+/// Most objects whose counts began anew; the configuration alone says how many there are.
+const MOST: usize = 16 * 1024;
+
+/// What objects had counted when they began anew, by their path. Lost with the counts themselves when the process ends.
+static BEFORE: Mutex<Option<HashMap<String, Map<String, Value>>>> = Mutex::new(None);
+
+/// The counts of an object since they began anew.
+pub(super) fn since(path: &str, object: Map<String, Value>) -> Map<String, Value> {
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+    match before.as_ref().and_then(|before| before.get(path)) {
+        Some(before) => without(object, before),
+        None => object,
+    }
+}
+
+/// The counts of an object begin anew; `object` is all that was ever counted.
+pub(super) fn begin(path: String, object: Map<String, Value>) {
+    let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = before.get_or_insert_default();
+    if before.len() < MOST || before.contains_key(&path) {
+        before.insert(path, object);
+    }
+}
+
+fn without(object: Map<String, Value>, before: &Map<String, Value>) -> Map<String, Value> {
+    let less = |name: &str, value: Value| match (value, before.get(name)) {
+        (Value::Number(now), Some(Value::Number(then))) if !STATES.contains(&name) => {
+            match (now.as_u64(), then.as_u64()) {
+                (Some(now), Some(then)) => now.saturating_sub(then).into(),
+                _ => Value::Number(now),
+            }
+        }
+        (Value::Object(now), Some(Value::Object(then))) => Value::Object(without(now, then)),
+        (value, _) => value,
+    };
+    object.into_iter().map(|(name, value)| (name.clone(), less(&name, value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::node::members;
+    use super::*;
+
+    #[test]
+    fn counts_begin_anew_and_states_stay() {
+        let path = || "test/counts_begin_anew".to_owned();
+        let first = members(json!({ "accepted": 5, "active": 2, "responses": { "2xx": 3 }, "name": "a" }));
+        assert_eq!(since(&path(), first.clone()), first);
+        begin(path(), first);
+        let later =
+            members(json!({ "accepted": 7, "active": 3, "responses": { "2xx": 3, "4xx": 1 }, "name": "a" }));
+        let expected =
+            json!({ "accepted": 2, "active": 3, "responses": { "2xx": 0, "4xx": 1 }, "name": "a" });
+        assert_eq!(Value::Object(since(&path(), later)), expected);
+    }
+}

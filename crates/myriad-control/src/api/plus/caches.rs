@@ -1,0 +1,39 @@
+//! Cache zones.
+
+use myriad_page::PageZone;
+use myriad_policy::CacheStatus;
+use serde_json::{Map, Value, json};
+
+use super::node::members;
+
+/// A zone; what it holds on disk, or in memory where it has no folder.
+pub(super) fn cache(zone: &PageZone) -> Map<String, Value> {
+    let stats = zone.zone.stats();
+    let disk = zone.zone.disk_stats().zip(zone.zone.disk_limits());
+    let size = disk.as_ref().map_or(stats.bytes as u64, |(disk, _)| disk.bytes);
+    let most = disk.as_ref().map_or(stats.limit_bytes as u64, |(_, limits)| limits.max_bytes);
+    let mut told = members(json!({
+        "size": size,
+        "cold": disk.as_ref().is_some_and(|(disk, _)| !disk.recovered),
+    }));
+    if most < u64::MAX {
+        told.insert("max_size".to_owned(), json!(most));
+    }
+    for (name, status, writes) in [
+        ("hit", CacheStatus::Hit, false),
+        ("stale", CacheStatus::Stale, false),
+        ("updating", CacheStatus::Updating, false),
+        ("revalidated", CacheStatus::Revalidated, false),
+        ("miss", CacheStatus::Miss, true),
+        ("expired", CacheStatus::Expired, true),
+        ("bypass", CacheStatus::Bypass, true),
+    ] {
+        let mut counts = members(json!({ "responses": zone.counts.of(status), "bytes": 0 }));
+        if writes {
+            counts.insert("responses_written".to_owned(), json!(0));
+            counts.insert("bytes_written".to_owned(), json!(0));
+        }
+        told.insert(name.to_owned(), Value::Object(counts));
+    }
+    told
+}

@@ -1,0 +1,73 @@
+//! What a path stands for, and which of its fields are shown.
+
+use serde_json::{Map, Value};
+
+/// What a path stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Node {
+    /// What is below it.
+    Directory(Vec<&'static str>),
+    /// One thing with fields.
+    Object(Map<String, Value>),
+    /// Things of one kind, by name.
+    Collection(Map<String, Value>),
+    /// Things without names.
+    List(Vec<Value>),
+}
+
+impl Node {
+    /// An object.
+    pub(super) fn object(value: Value) -> Self {
+        Self::Object(members(value))
+    }
+
+    /// As it is sent. `fields` are the members that are wanted, of a collection those of each thing; where it names none, a collection
+    /// comes to the names of its things.
+    pub(super) fn shown(self, fields: Option<&[String]>) -> Value {
+        let keep = |members: Map<String, Value>| -> Map<String, Value> {
+            let wanted = |name: &String| fields.is_none_or(|fields| fields.contains(name));
+            members.into_iter().filter(|(name, _)| wanted(name)).collect()
+        };
+        let keep_in = |value| match value {
+            Value::Object(members) => Value::Object(keep(members)),
+            other => other,
+        };
+        match self {
+            Self::Directory(names) => names.into(),
+            Self::Object(members) => Value::Object(keep(members)),
+            Self::Collection(things) if fields.is_some_and(<[String]>::is_empty) => {
+                things.into_iter().map(|(name, _)| Value::String(name)).collect()
+            }
+            Self::Collection(things) => {
+                Value::Object(things.into_iter().map(|(name, thing)| (name, keep_in(thing))).collect())
+            }
+            Self::List(things) => things.into_iter().map(keep_in).collect(),
+        }
+    }
+}
+
+/// The members of an object; nothing of anything else.
+pub(super) fn members(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_are_those_of_an_object_or_of_each_thing() {
+        let fields = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let object = Node::object(json!({ "a": 1, "b": 2 }));
+        assert_eq!(object.clone().shown(Some(&fields(&["b", "c"]))), json!({ "b": 2 }));
+        assert_eq!(object.shown(None), json!({ "a": 1, "b": 2 }));
+        let all = Node::Collection(members(json!({ "x": { "a": 1, "b": 2 }, "y": { "a": 3 } })));
+        assert_eq!(all.clone().shown(Some(&fields(&["b"]))), json!({ "x": { "b": 2 }, "y": {} }));
+        assert_eq!(all.shown(Some(&[])), json!(["x", "y"]));
+    }
+}

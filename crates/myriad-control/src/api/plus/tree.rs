@@ -1,0 +1,251 @@
+//! Which path stands for what.
+
+use serde_json::{Map, Value, json};
+
+use super::asked::Asked;
+use super::error::PlusError;
+use super::node::{Node, members};
+use super::site::{Block, Site};
+use super::{baseline, caches, general, peers, servers, zones};
+
+/// What is behind the path of a request.
+pub(super) fn read(site: &Site, asked: &Asked) -> Result<Node, PlusError> {
+    let version = asked.version;
+    let path = asked.parts();
+    if !exists(&path, version) {
+        return Err(PlusError::no_path());
+    }
+    match path[..] {
+        [] => Ok(Node::Directory(roots(version))),
+        ["nginx"] => Ok(Node::object(general::nginx(site, &asked.address))),
+        ["processes"] => Ok(Node::object(general::processes())),
+        ["license"] => Ok(Node::object(general::license(site))),
+        ["workers"] => {
+            let workers = 0..site.workers().len();
+            Ok(Node::List(
+                workers
+                    .filter_map(|number| counted(site, asked, &["workers", &number.to_string()]))
+                    .collect(),
+            ))
+        }
+        ["http"] => Ok(Node::Directory(below_http(version))),
+        ["stream"] => Ok(Node::Directory(below_stream(version))),
+        ["http" | "stream", "keyvals"] => Ok(Node::Collection(Map::new())),
+        ["http" | "stream", "upstreams", ..] => upstreams(site, asked, &path),
+        [.., _] if is_collection(&path) => Ok(collection(site, asked, &path)),
+        _ => counted(site, asked, &path).map(Node::object).ok_or_else(|| missing(&path)),
+    }
+}
+
+/// Counts behind the path begin anew.
+pub(super) fn reset(site: &Site, asked: &Asked) -> Result<(), PlusError> {
+    let path = asked.parts();
+    if !exists(&path, asked.version) {
+        return Err(PlusError::no_path());
+    }
+    match path[..] {
+        ["processes"] => general::reset_processes(),
+        ["http", "limit_reqs", name] | ["http" | "stream", "limit_conns", name] => {
+            limits(site, &path, name)?.reset();
+        }
+        ["resolvers", name] => {
+            zones::resolver_zones(site).get(name).ok_or_else(|| missing(&path))?.reset();
+        }
+        ["http", "upstreams", name] => site.group(Block::Http, name)?.reset_counts(),
+        ["stream", "upstreams", name] => site.group(Block::Stream, name)?.reset_counts(),
+        ["workers"] => {
+            for number in 0..site.workers().len() {
+                begin_anew(site, asked, &["workers", &number.to_string()])?;
+            }
+        }
+        ["connections" | "ssl"]
+        | ["http", "requests"]
+        | ["workers" | "slabs", _]
+        | ["http", "server_zones" | "location_zones" | "caches", _]
+        | ["stream", "server_zones", _] => begin_anew(site, asked, &path)?,
+        ["http" | "stream", "keyvals", _] => return Err(missing(&path)),
+        _ => {
+            // What is not there is not there, whatever is asked of it.
+            read(site, asked)?;
+            return Err(PlusError::no_method());
+        }
+    }
+    Ok(())
+}
+
+fn begin_anew(site: &Site, asked: &Asked, path: &[&str]) -> Result<(), PlusError> {
+    let object = object(site, path, asked.version.max(9)).ok_or_else(|| missing(path))?;
+    baseline::begin(path.join("/"), object);
+    Ok(())
+}
+
+/// Whether a version knows what is behind a path.
+fn exists(path: &[&str], version: u8) -> bool {
+    match path {
+        ["workers" | "license", ..] => version >= 9,
+        ["http" | "stream", "limit_conns", ..] | ["http", "limit_reqs", ..] => version >= 6,
+        ["resolvers", ..] | ["http", "location_zones", ..] => version >= 5,
+        ["stream", "keyvals", ..] => version >= 2,
+        _ => true,
+    }
+}
+
+fn roots(version: u8) -> Vec<&'static str> {
+    let all =
+        ["nginx", "processes", "connections", "slabs", "http", "stream", "resolvers", "license", "workers"];
+    all.into_iter().filter(|name| exists(&[name], version)).collect()
+}
+
+fn below_http(version: u8) -> Vec<&'static str> {
+    let all = [
+        "requests",
+        "server_zones",
+        "location_zones",
+        "caches",
+        "limit_conns",
+        "limit_reqs",
+        "keyvals",
+        "upstreams",
+    ];
+    all.into_iter().filter(|name| exists(&["http", name], version)).collect()
+}
+
+fn below_stream(version: u8) -> Vec<&'static str> {
+    let all = ["server_zones", "limit_conns", "keyvals", "upstreams"];
+    all.into_iter().filter(|name| exists(&["stream", name], version)).collect()
+}
+
+fn is_collection(path: &[&str]) -> bool {
+    matches!(
+        path,
+        ["slabs" | "resolvers"]
+            | ["http", "server_zones" | "location_zones" | "caches" | "limit_conns" | "limit_reqs"]
+            | ["stream", "server_zones" | "limit_conns"]
+    )
+}
+
+/// Things by name.
+fn collection(site: &Site, asked: &Asked, path: &[&str]) -> Node {
+    let things = names(site, path).into_iter().filter_map(|name| {
+        let whole: Vec<&str> = path.iter().copied().chain([&*name]).collect();
+        let thing = counted(site, asked, &whole)?;
+        Some((name.clone(), thing))
+    });
+    Node::Collection(things.collect())
+}
+
+/// The names of the things below a path.
+fn names(site: &Site, path: &[&str]) -> Vec<String> {
+    let runtime = &site.runtime;
+    let of = |zones: &[(Box<str>, _)]| zones.iter().map(|(name, _)| name.to_string()).collect();
+    let mut names: Vec<String> = match path {
+        ["slabs"] | ["http", "caches"] => runtime.zones.keys().cloned().collect(),
+        ["resolvers"] => zones::resolver_zones(site).into_keys().collect(),
+        ["http", "limit_reqs"] => of(&runtime.limits.requests),
+        ["http", "limit_conns"] => of(&runtime.limits.connections),
+        ["stream", "limit_conns"] => of(&runtime.limits.sessions),
+        _ => Vec::new(),
+    };
+    names.sort();
+    names
+}
+
+/// A thing, counted since it began anew.
+fn counted(site: &Site, asked: &Asked, path: &[&str]) -> Option<Value> {
+    let object = object(site, path, asked.version)?;
+    Some(Value::Object(baseline::since(&path.join("/"), object)))
+}
+
+/// A thing, and all that was ever counted of it.
+fn object(site: &Site, path: &[&str], _version: u8) -> Option<Map<String, Value>> {
+    let runtime = &site.runtime;
+    let sum = || site.workers().into_iter().sum();
+    Some(match path {
+        ["connections"] => members(general::connections(&sum())),
+        ["http", "requests"] => members(general::requests(&sum())),
+        ["workers", number] => {
+            let number: usize = number.parse().ok()?;
+            general::worker(number, site.workers().get(number)?)
+        }
+        ["slabs", name] => general::slab(runtime.zones.get(*name)?),
+        ["http", "caches", name] => caches::cache(runtime.zones.get(*name)?),
+        ["http", "limit_reqs", name] => zones::limit_req(limits(site, path, name).ok()?),
+        ["http" | "stream", "limit_conns", name] => zones::limit_conn(limits(site, path, name).ok()?),
+        ["resolvers", name] => zones::resolver(&zones::resolver_zones(site).get(*name)?.counts()),
+        _ => return None,
+    })
+}
+
+fn limits<'a>(
+    site: &'a Site,
+    path: &[&str],
+    name: &str,
+) -> Result<&'a myriad_exchange::runtime::LimitCounts, PlusError> {
+    let limits = &site.runtime.limits;
+    let zones = match path {
+        ["http", "limit_reqs", ..] => &limits.requests,
+        ["http", ..] => &limits.connections,
+        _ => &limits.sessions,
+    };
+    let found = zones.iter().find(|(known, _)| **known == *name);
+    found.map(|(_, counts)| &**counts).ok_or_else(|| missing(path))
+}
+
+/// There is nothing of that name.
+fn missing(path: &[&str]) -> PlusError {
+    let (code, text) = match path {
+        ["slabs", _] => ("SlabNotFound", "slab not found"),
+        ["resolvers", _] => ("ResolverZoneNotFound", "resolver zone not found"),
+        ["workers", _] => ("WorkerNotFound", "worker not found"),
+        ["http" | "stream", "server_zones", _] => ("ServerZoneNotFound", "server zone not found"),
+        ["http", "location_zones", _] => ("LocationZoneNotFound", "location zone not found"),
+        ["http", "caches", _] => ("CacheNotFound", "cache not found"),
+        ["http", "limit_reqs", _] => ("LimitReqNotFound", "limit_req not found"),
+        ["http" | "stream", "limit_conns", _] => ("LimitConnNotFound", "limit_conn not found"),
+        ["http" | "stream", "keyvals", _] => ("KeyvalNotFound", "keyval not found"),
+        _ => return PlusError::no_path(),
+    };
+    PlusError::new(404, code, text)
+}
+
+fn upstreams(site: &Site, asked: &Asked, path: &[&str]) -> Result<Node, PlusError> {
+    let (block, version) = (block(path), asked.version);
+    match path[2..] {
+        [] => {
+            // As in NGINX Plus, groups with a `zone`.
+            let groups = site.groups(block).into_iter().filter(|group| group.zone().is_some());
+            let told = groups
+                .map(|group| (group.name().to_owned(), Value::Object(peers::group(&group, block, version))));
+            Ok(Node::Collection(told.collect()))
+        }
+        [name] => Ok(Node::Object(peers::group(&site.group(block, name)?, block, version))),
+        [name, "servers"] => {
+            let all = site.group(block, name)?.servers();
+            Ok(Node::List(all.iter().map(|one| servers::server(one, block, version).into()).collect()))
+        }
+        [name, "servers", id] => {
+            let group = site.group(block, name)?;
+            let id = server_id(id)?;
+            let server = group.servers().into_iter().find(|server| server.id == id);
+            let server =
+                server.ok_or_else(|| servers::refused(myriad_upstream::EditError::NotFound(id), name))?;
+            Ok(Node::Object(servers::server(&server, block, version)))
+        }
+        _ => Err(PlusError::no_path()),
+    }
+}
+
+/// The block that a path is about.
+pub(super) fn block(path: &[&str]) -> Block {
+    if path[0] == "http" { Block::Http } else { Block::Stream }
+}
+
+/// The number of a server.
+pub(super) fn server_id(text: &str) -> Result<u64, PlusError> {
+    text.parse().map_err(|_| PlusError::new(400, "UpstreamBadServerId", "invalid server ID"))
+}
+
+/// The versions, and what each answer to a change is made of.
+pub(super) fn versions() -> Value {
+    json!(super::asked::VERSIONS.collect::<Vec<_>>())
+}

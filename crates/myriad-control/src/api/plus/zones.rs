@@ -1,0 +1,60 @@
+//! Counts that `http` and `stream` have alike: limits and resolvers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use myriad_exchange::runtime::{LimitCounts, Limited};
+use myriad_upstream::{ResolverCounts, ResolverZone};
+use serde_json::{Map, Value, json};
+
+use super::node::members;
+use super::site::Site;
+
+/// A zone of `limit_req_zone`.
+pub(super) fn limit_req(counts: &LimitCounts) -> Map<String, Value> {
+    members(json!({
+        "passed": counts.of(Limited::Passed),
+        "delayed": counts.of(Limited::Delayed),
+        "rejected": counts.of(Limited::Rejected),
+        "delayed_dry_run": counts.of(Limited::DelayedDryRun),
+        "rejected_dry_run": counts.of(Limited::RejectedDryRun),
+    }))
+}
+
+/// A zone of `limit_conn_zone`.
+pub(super) fn limit_conn(counts: &LimitCounts) -> Map<String, Value> {
+    members(json!({
+        "passed": counts.of(Limited::Passed),
+        "rejected": counts.of(Limited::Rejected),
+        "rejected_dry_run": counts.of(Limited::RejectedDryRun),
+    }))
+}
+
+/// The zones of resolvers, by name.
+pub(super) fn resolver_zones(site: &Site) -> BTreeMap<String, Arc<ResolverZone>> {
+    let runtime = &site.runtime;
+    let groups = runtime.groups.values().map(|group| group.group.control());
+    let groups = groups.chain(runtime.stream_groups.iter().cloned());
+    let of_groups = groups.filter_map(|group| group.resolver_zone());
+    let configs = runtime.resolvers.iter().chain(&runtime.stream_resolvers);
+    let zones = configs.filter_map(|config| config.zone.clone()).chain(of_groups);
+    zones.map(|zone| (zone.name().to_owned(), zone)).collect()
+}
+
+/// A zone of a resolver.
+pub(super) fn resolver(counts: &ResolverCounts) -> Map<String, Value> {
+    let [noerror, formerr, servfail, nxdomain, notimp, refused] = counts.codes;
+    members(json!({
+        "requests": { "name": counts.names, "srv": counts.services, "addr": 0 },
+        "responses": {
+            "noerror": noerror,
+            "formerr": formerr,
+            "servfail": servfail,
+            "nxdomain": nxdomain,
+            "notimp": notimp,
+            "refused": refused,
+            "timedout": counts.timed_out,
+            "unknown": counts.unknown,
+        },
+    }))
+}

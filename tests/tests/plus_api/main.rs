@@ -1,0 +1,265 @@
+//! The paths of NGINX Plus's API, and the programs that read them.
+
+mod exporter;
+mod schema;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use myriad_tests::{Answer, Place, Request, Server, wait_for};
+use serde_json::{Value, json};
+
+/// A site with everything that the API tells of.
+const SITE: &str = "proxy_cache_path @DIR@/cache keys_zone=pages:1m;
+    limit_req_zone $server_port zone=often:1m rate=1r/m;
+    limit_conn_zone $server_port zone=many:1m;
+    upstream shop { zone shop 64k; server 127.0.0.1:@ONE@; server 127.0.0.1:@GONE@ down; }
+    upstream plain { server 127.0.0.1:@ONE@; }
+    server { listen 127.0.0.1:@ONE@; location / { return 200 one; } location /rare { return 200 rare; } location /missing { return 404; } }
+    server { listen 127.0.0.1:@TWO@; return 200 two; }
+    server { listen 127.0.0.1:@PORT@;
+        location / { proxy_pass http://shop; limit_conn many 100; }
+        location /kept { proxy_pass http://shop; proxy_cache pages; proxy_cache_valid 200 1h; }
+        location /rare { limit_req zone=often burst=1 nodelay; proxy_pass http://plain; }
+        location /plain { proxy_pass http://plain; }
+        location = /stub_status { stub_status; }
+        location /api/ { api write=on; }
+        location /seen/ { api; } }";
+
+struct Site {
+    server: Server,
+    two: String,
+}
+
+impl Site {
+    fn start(http: &str) -> Self {
+        Self::start_in(http, "open")
+    }
+
+    /// The same with a folder that the user of the worker may write.
+    fn start_in(http: &str, folder: &str) -> Self {
+        let mut place = Place::new();
+        fs::create_dir(place.path(folder)).expect("a folder");
+        fs::set_permissions(place.path(folder), fs::Permissions::from_mode(0o777)).expect("its mode");
+        let [one, two, gone] = [Place::new().port, Place::new().port, Place::new().port];
+        for (word, port) in [("ONE", one), ("TWO", two), ("GONE", gone)] {
+            place.set(word, &port.to_string());
+        }
+        Self { server: Server::start(place, http), two: format!("127.0.0.1:{two}") }
+    }
+
+    #[track_caller]
+    fn get(&self, path: &str) -> Value {
+        let answer = self.server.get(&format!("/api/{path}"));
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        serde_json::from_str(&answer.text()).expect("JSON")
+    }
+
+    fn send(&self, method: &str, path: &str, body: &str) -> Answer {
+        let request = Request::post(&format!("/api/{path}"), body).by(method);
+        self.server.fetch(&request.field("Content-Type", "application/json"))
+    }
+
+    /// The status and the code of an error.
+    #[track_caller]
+    fn refused(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let answer = self.send(method, path, body);
+        let error: Value = serde_json::from_str(&answer.text()).expect("JSON");
+        assert_eq!(error["error"]["status"], answer.status);
+        assert_eq!(error["href"], "https://nginx.org/en/docs/http/ngx_http_api_module.html");
+        assert_eq!(error["request_id"].as_str().map(str::len), Some(32), "{error}");
+        (answer.status, error["error"]["code"].as_str().expect("a code").to_owned())
+    }
+
+    /// Who answers eight requests: `one`, `two`.
+    fn answering(&self) -> (usize, usize) {
+        let mut client = self.server.connect();
+        let texts: Vec<String> = (0..8).map(|_| client.fetch(&Request::get("/")).text()).collect();
+        let count = |who: &str| texts.iter().filter(|text| *text == who).count();
+        (count("one"), count("two"))
+    }
+}
+
+/// The path of the document with what a site has in the place of names.
+fn filled(path: &str) -> String {
+    let path = path.trim_start_matches('/').replace("{version}", "9").replace("{group}", "shop");
+    let path = path.replace("{server}", "0").replace("{worker}", "0").replace("{slab}", "pages");
+    let zone = if path.contains("limit_reqs") { "often" } else { "many" };
+    path.replace("{cache}", "pages").replace("{zone}", zone)
+}
+
+#[test]
+fn every_path_answers_as_the_openapi_document_says_and_with_nothing_else() {
+    let site = Site::start(SITE);
+    for path in ["/", "/missing", "/kept", "/kept", "/rare", "/plain", "/absent"] {
+        site.server.get(path);
+    }
+    let document = site.get("openapi.json");
+    let mut asked = 0;
+    for (path, operations) in document["paths"].as_object().expect("paths") {
+        let Some(get) = operations.get("get") else { continue };
+        let mut target = filled(path);
+        if path == "/cache/page" {
+            target += "?page=http://localhost/kept";
+        }
+        let answer = site.server.get(&format!("/api/{target}"));
+        let status = answer.status.to_string();
+        let said = &get["responses"][&status];
+        assert!(said.is_object(), "{path} answers {status}, of which the document knows nothing");
+        // The site has no `stream` block, and no resolver.
+        let may_miss =
+            ["{zone}", "stream/upstreams/", "/resolvers/", "/ssl"].iter().any(|part| path.contains(part));
+        assert!(answer.status == 200 || may_miss, "{path}: {status} {}", answer.text());
+        let value: Value = serde_json::from_str(&answer.text()).expect("JSON");
+        let schema = &said["content"]["application/json"]["schema"];
+        let faults = schema::faults(&document, schema, &value);
+        assert!(faults.is_empty(), "{path}: {faults:#?}\n{value:#}");
+        asked += 1;
+    }
+    assert!(asked >= 40, "{asked} paths were asked");
+}
+
+#[test]
+fn older_versions_lack_what_came_later() {
+    let site = Site::start(SITE);
+    site.server.get("/");
+    assert_eq!(site.get(""), json!([1, 2, 3, 4, 5, 6, 7, 8, 9]));
+    let roots = |version: u8| site.get(&format!("{version}/")).as_array().expect("names").clone();
+    for (name, since) in [("workers", 9), ("license", 9), ("resolvers", 5), ("nginx", 1)] {
+        for version in 1..=9 {
+            assert_eq!(roots(version).contains(&json!(name)), version >= since, "{name} {version}");
+            let status = site.server.get(&format!("/api/{version}/{name}")).status;
+            assert_eq!(status == 200, version >= since, "{name} {version}");
+        }
+    }
+    let peer = |version: u8| site.get(&format!("{version}/http/upstreams/shop"))["peers"][0].clone();
+    assert!(peer(9)["response_time_hist"].is_object() && peer(8)["response_time_hist"].is_null());
+    assert!(peer(7)["responses"]["codes"].is_object() && peer(6)["responses"]["codes"].is_null());
+    assert_eq!(site.refused("GET", "10/nginx", ""), (404, "UnknownVersion".into()));
+    assert_eq!(site.refused("GET", "9/nowhere", ""), (404, "PathNotFound".into()));
+    assert_eq!(site.refused("GET", "9/http/caches/none", ""), (404, "CacheNotFound".into()));
+    assert_eq!(site.get("9/nginx?fields=version,pid").as_object().map(serde_json::Map::len), Some(2));
+    assert_eq!(site.get("9/http/caches?fields="), json!(["pages"]));
+    assert_eq!(site.server.get("/api/nowhere").status, 404);
+}
+
+#[test]
+fn what_was_asked_and_answered_is_counted_and_begins_anew() {
+    let site = Site::start(SITE);
+    for path in ["/", "/", "/missing", "/kept", "/kept"] {
+        site.server.get(path);
+    }
+    let peer = site.get("9/http/upstreams/shop")["peers"][0].clone();
+    assert_eq!((&peer["requests"], &peer["state"]), (&json!(4), &json!("up")));
+    assert_eq!(peer["responses"]["codes"], json!({ "200": 3, "404": 1 }));
+    assert_eq!(peer["response_time_hist"]["count"], 4);
+    assert!(peer["sent"].as_u64() > Some(100) && peer["received"].as_u64() > Some(200), "{peer}");
+    assert_eq!(site.get("9/http/limit_conns/many")["passed"], 3);
+    let statuses = [200, 200, 503].map(|expected| (site.server.get("/rare").status, expected));
+    assert!(statuses.iter().all(|(status, expected)| status == expected), "{statuses:?}");
+    let often =
+        json!({ "passed": 2, "delayed": 0, "rejected": 1, "delayed_dry_run": 0, "rejected_dry_run": 0 });
+    assert_eq!(site.get("9/http/limit_reqs/often"), often);
+    let cache = site.get("9/http/caches/pages");
+    assert_eq!((&cache["hit"]["responses"], &cache["miss"]["responses"]), (&json!(1), &json!(1)));
+    assert!(site.get("9/http/requests")["total"].as_u64() > Some(8));
+    for path in [
+        "http/upstreams/shop",
+        "http/limit_conns/many",
+        "http/limit_reqs/often",
+        "http/caches/pages",
+        "http/requests",
+        "connections",
+    ] {
+        assert_eq!(site.send("DELETE", &format!("9/{path}"), "").status, 204, "{path}");
+    }
+    assert_eq!(site.get("9/http/upstreams/shop")["peers"][0]["responses"]["total"], 0);
+    assert_eq!(site.get("9/http/limit_reqs/often")["passed"], 0);
+    assert_eq!(site.get("9/http/caches/pages")["hit"]["responses"], 0);
+    assert!(site.get("9/http/requests")["total"].as_u64() < Some(10));
+    assert_eq!(site.refused("DELETE", "9/nginx", ""), (405, "MethodNotAllowed".into()));
+}
+
+#[test]
+fn servers_of_a_group_come_change_and_go_while_it_runs() {
+    let site = Site::start(SITE);
+    let servers = "9/http/upstreams/shop/servers";
+    assert_eq!(site.answering(), (8, 0));
+    let added = site.send("POST", servers, &format!("{{\"server\":\"{}\"}}", site.two));
+    assert_eq!((added.status, added.field("location")), (201, Some("/api/9/http/upstreams/shop/servers/2")));
+    assert_eq!(site.answering(), (4, 4));
+    let one = &format!("{servers}/2");
+    assert_eq!(site.send("PATCH", one, "{\"weight\":3}").status, 200);
+    assert_eq!(site.answering(), (2, 6));
+    assert_eq!(site.send("PATCH", one, "{\"down\":true,\"fail_timeout\":\"1500ms\"}").status, 200);
+    assert_eq!(site.answering(), (8, 0));
+    let told = site.get(one);
+    assert_eq!(
+        (&told["down"], &told["fail_timeout"], &told["weight"]),
+        (&json!(true), &json!("1500ms"), &json!(3))
+    );
+    assert_eq!(site.send("PATCH", one, "{\"down\":false}").status, 200);
+    assert_eq!(site.answering(), (2, 6));
+    // A reload that says the same of the group leaves it as it was made.
+    let other = SITE.replace("location /plain", "location = /new { return 200 new; } location /plain");
+    site.server.reload(&other);
+    wait_for("the reload", || site.server.get("/new").text() == "new");
+    assert_eq!(site.answering(), (2, 6));
+    let left = site.send("DELETE", &format!("{servers}/0"), "");
+    let left: Value = serde_json::from_str(&left.text()).expect("JSON");
+    assert_eq!(left.as_array().map(Vec::len), Some(2), "{left}");
+    assert_eq!(site.answering(), (0, 8));
+    // One that says something else begins with what it says.
+    site.server.reload(&SITE.replace("@ONE@; server 127.0.0.1:@GONE@ down;", "@ONE@;"));
+    wait_for("the reload", || site.answering() == (8, 0));
+}
+
+#[test]
+fn changes_that_make_no_sense_are_refused_by_their_codes() {
+    let site = Site::start(SITE);
+    let servers = "9/http/upstreams/shop/servers";
+    for (method, path, body, expected) in [
+        ("POST", servers, "{", (415, "JsonError")),
+        ("POST", servers, "{}", (400, "UpstreamConfFormatError")),
+        ("POST", servers, "{\"server\":\"unix:\"}", (400, "UpstreamBadAddress")),
+        ("POST", servers, "{\"server\":\"a.test:80\"}", (400, "UpstreamConfNoResolver")),
+        ("POST", servers, "{\"server\":\"127.0.0.1\",\"weight\":0}", (400, "UpstreamBadWeight")),
+        ("POST", servers, "{\"server\":\"127.0.0.1\",\"route\":\"a;b\"}", (400, "UpstreamBadRoute")),
+        ("POST", "9/http/upstreams/none/servers", "{}", (404, "UpstreamNotFound")),
+        ("POST", "9/http/upstreams/plain/servers", "{}", (400, "UpstreamStatic")),
+        ("PATCH", "9/http/upstreams/shop/servers/77", "{}", (404, "UpstreamServerNotFound")),
+        ("PATCH", "9/http/upstreams/shop/servers/x", "{}", (400, "UpstreamBadServerId")),
+        ("DELETE", "9/http/upstreams/shop/servers/77", "", (404, "UpstreamServerNotFound")),
+        ("PUT", servers, "", (405, "MethodNotAllowed")),
+    ] {
+        let expected = (expected.0, expected.1.to_owned());
+        assert_eq!(site.refused(method, path, body), expected, "{method} {path} {body}");
+    }
+    let read_only = Request::post("/seen/9/http/upstreams/shop/servers/0", "").by("DELETE");
+    assert_eq!(site.server.fetch(&read_only).status, 405);
+    let foreign = Request::post("/api/9/http/upstreams/shop/servers/0", "").by("DELETE");
+    let foreign = foreign.field("Origin", "http://evil.test");
+    assert_eq!(site.server.fetch(&foreign).status, 403, "a page of another site asks");
+    let renamed = Request::get("/api/9/nginx").host("evil.test");
+    assert_eq!(site.server.fetch(&renamed).status, 403, "by a name that is not the server's");
+    assert_eq!(site.answering(), (8, 0));
+}
+
+#[test]
+fn a_state_file_keeps_the_servers_over_restarts() {
+    let http =
+        SITE.replace("server 127.0.0.1:@ONE@; server 127.0.0.1:@GONE@ down;", "state @DIR@/kept/shop.state;");
+    let mut site = Site::start_in(&http, "kept");
+    assert_eq!(site.server.get("/").status, 502, "there are no servers yet");
+    let servers = "9/http/upstreams/shop/servers";
+    let body = format!("{{\"server\":\"{}\",\"max_conns\":7,\"slow_start\":\"0s\"}}", site.two);
+    assert_eq!(site.send("POST", servers, &body).status, 201);
+    assert_eq!(site.answering(), (0, 8));
+    let text = fs::read_to_string(site.server.path("kept/shop.state")).expect("the file");
+    assert_eq!(text, format!("server {} max_conns=7;\n", site.two));
+    site.server.restart(myriad_tests::Signal::QUIT);
+    assert_eq!(site.answering(), (0, 8));
+    assert_eq!(site.get(&format!("{servers}/0"))["max_conns"], 7);
+    assert_eq!(site.send("DELETE", &format!("{servers}/0"), "").status, 200);
+    assert_eq!(fs::read_to_string(site.server.path("kept/shop.state")).expect("the file"), "");
+}
