@@ -57,6 +57,11 @@ impl Server {
         self.signal(Signal::HUP);
     }
 
+    /// Its process, whose children serve.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal to the supervisor.
     pub fn signal(&self, sent: Signal) {
         signal(self.child.id(), sent);

@@ -71,6 +71,21 @@ impl WordPress {
         (value("ADMIN_USER"), value("ADMIN_PASSWORD"))
     }
 
+    /// Process of `php` or `db`.
+    pub fn pid(&self, name: &str) -> u32 {
+        self.place.read(&format!("site/run/{name}.pid")).trim().parse().expect("a process")
+    }
+
+    /// Kills MariaDB.
+    pub fn kill_database(&self) {
+        crate::signal(self.pid("db"), rustix::process::Signal::KILL);
+    }
+
+    /// Starts what was killed.
+    pub fn start_again(&self) {
+        self.script("start");
+    }
+
     /// How many requests PHP has answered.
     pub fn php_requests(&self) -> usize {
         self.place.read("site/log/php-access.log").lines().count()

@@ -66,6 +66,28 @@ fn no_more_is_sent_than_a_small_pool_has_children_for() {
 }
 
 #[test]
+fn preset_asks_the_pool_where_its_path_is_set() {
+    let mut place = Place::new();
+    let php = "pm = static\npm.max_children = 3\npm.status_path = /fpm-status\n";
+    let _php = Php::start_pool(&mut place, php);
+    place.write("html/index.php", "<?php echo 'home';");
+    let mut command = Command::new(binary());
+    command.args(["php", "--set", "status=/fpm-status", "--listen", &format!("127.0.0.1:{}", place.port)]);
+    command.arg("--root").arg(place.path("html")).arg("--php").arg(place.path("php.sock"));
+    command.arg("--prefix").arg(place.folder());
+    let server = Server::run(place, command);
+    assert_eq!(server.get("/").text(), "home");
+    let shown = || {
+        let mut command = Command::new(binary());
+        command.args(["upstream", "ls", "-p"]).arg(server.folder());
+        String::from_utf8_lossy(&command.output().expect("myriad starts").stdout).into_owned()
+    };
+    wait_for("3 children", || shown().contains("3 children"));
+    // It says how it is stopped, by its own name.
+    wait_for("the greeting", || server.read("stderr").contains("or: myriad php stop --prefix"));
+}
+
+#[test]
 fn children_that_work_for_somebody_else_are_not_counted_upon() {
     let mut place = Place::new();
     let php = "pm = static\npm.max_children = 4\npm.status_path = /fpm-status\n";

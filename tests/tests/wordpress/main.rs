@@ -1,5 +1,6 @@
 //! `myriad wordpress` in front of a real WordPress with its own MariaDB and php-fpm.
 
+mod amp;
 mod closed;
 mod cookies;
 mod crawl;

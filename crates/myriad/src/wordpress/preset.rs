@@ -1,5 +1,6 @@
 //! Preset that runs, and the options from which a reload makes it anew.
 
+use super::kind::Kind;
 use super::options::Options;
 use super::site::Site;
 
@@ -15,6 +16,11 @@ impl Preset {
     pub(crate) fn new(site: &Site, options: &Options) -> Self {
         let options = Options { serving: site.choice.clone(), ..options.clone() };
         Self { text: site.text.clone(), options }
+    }
+
+    /// The kind of its sites.
+    pub(super) fn kind(&self) -> Kind {
+        self.options.kind
     }
 
     /// Reads everything again that the options name: files of sites, folders, sockets. Returns the warnings, too.

@@ -14,6 +14,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use super::kind::Kind;
 use super::prefix::{pid_file, prefix};
+use super::preset::Preset;
 use crate::accounts;
 use crate::admin::{Known, Running, Words, help};
 use crate::generation::Generation;
@@ -211,8 +212,9 @@ pub(crate) fn greeting(generation: &Generation) -> String {
     for line in facts(generation).lines() {
         let _ = writeln!(text, "  {line}");
     }
-    let _ =
-        writeln!(text, "  {}", row("stop", &format!("Ctrl-C, or: myriad wordpress stop{option}")).trim_end());
+    let kind = generation.origin.preset.as_ref().map_or(Kind::WordPress, Preset::kind);
+    let stop = format!("Ctrl-C, or: myriad {} stop{option}", kind.word());
+    let _ = writeln!(text, "  {}", row("stop", &stop).trim_end());
     text
 }
 

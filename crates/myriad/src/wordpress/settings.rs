@@ -20,11 +20,13 @@ enum Takes {
     Time,
     /// A number from 1 up to this one.
     Number(u32),
+    /// A path of letters, digits, `/`, `-`, `_` and `.`, as php-fpm's `pm.status_path` has it.
+    Path,
 }
 
 const ON_OFF: &[&str] = &["on", "off"];
 
-const KNOWN: [Known; 13] = [
+const KNOWN: [Known; 14] = [
     known("search", "off", Takes::Word(ON_OFF)),
     known("rest", "off", Takes::Word(ON_OFF)),
     known("multisite", "", Takes::Word(&["off", "subdirectories", "subdomains"])),
@@ -38,6 +40,7 @@ const KNOWN: [Known; 13] = [
     known("memory", "", Takes::Size),
     known("children", "", Takes::Number(100_000)),
     known("queue", "256", Takes::Number(100_000)),
+    known("status", "", Takes::Path),
 ];
 
 /// Largest request of a site for which nothing else was set.
@@ -111,6 +114,10 @@ impl Takes {
             Takes::Size => units(&['k', 'm', 'g', 'K', 'M', 'G']),
             Takes::Time => units(&['s', 'm', 'h', 'd']),
             Takes::Number(most) => units(&[]) && value.parse::<u32>().is_ok_and(|number| number <= *most),
+            Takes::Path => {
+                let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
+                value.len() > 1 && value.starts_with('/') && value.bytes().all(is_plain)
+            }
         }
     }
 
@@ -121,6 +128,7 @@ impl Takes {
             Takes::Size => "a size as in 64m, 512k or 2g".to_owned(),
             Takes::Time => "a time as in 30s, 1m or 1d".to_owned(),
             Takes::Number(most) => format!("a number from 1 to {most}"),
+            Takes::Path => "a path as in /fpm-status, the pool's pm.status_path".to_owned(),
         }
     }
 }

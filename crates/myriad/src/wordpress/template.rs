@@ -96,6 +96,8 @@ impl Checked {
             own => (self.zone.clone(), own.to_owned()),
         };
         let memory = settings.get("memory");
+        let status = Some(settings.get("status")).filter(|path| !path.is_empty());
+        let status = status.map(|path| format!(" status={path}")).unwrap_or_default();
         let written = self.written(has_plugin);
         // A plugin removes a page's file when the page has changed, and the copy here is from before: it must soon be over.
         let (validity, grace) = match (written.is_empty(), settings.has("validity")) {
@@ -127,6 +129,7 @@ impl Checked {
             ("queue_zone", queue_zone),
             ("site_children", site_children),
             ("queue", settings.get("queue").to_owned()),
+            ("status", status),
         ]
     }
 
