@@ -57,6 +57,27 @@ fn rapid_resets_end_the_connection() {
 }
 
 #[test]
+fn resets_that_the_server_is_made_to_send_end_the_connection() {
+    let server = start("");
+    // What makes a server reset a stream whose request it has begun to answer (CVE-2025-8671).
+    let causes: [fn(u32) -> (u8, u8, u32, Vec<u8>); 4] = [
+        |stream| (WINDOW_UPDATE, 0, stream, 0u32.to_be_bytes().to_vec()),
+        |stream| (WINDOW_UPDATE, 0, stream, 0x7fff_ffff_u32.to_be_bytes().to_vec()),
+        |stream| (DATA, END_STREAM, stream, b"more".to_vec()),
+        |stream| (HEADERS, END_HEADERS | END_STREAM, stream, head("GET", "/large", &[])),
+    ];
+    for cause in causes {
+        let hand = Hand::greet(server.port, &[]);
+        until_enough(&server, hand, 2000, |hand, number| {
+            let stream = 2 * number + 1;
+            let (kind, flags, stream, payload) = cause(stream);
+            hand.try_send(HEADERS, END_HEADERS | END_STREAM, stream, &head("GET", "/large", &[]))
+                && hand.try_send(kind, flags, stream, &payload)
+        });
+    }
+}
+
+#[test]
 fn heads_without_end_and_heads_that_unpack_to_much_end_the_connection() {
     let server = start("");
     let mut hand = Hand::greet(server.port, &[]);

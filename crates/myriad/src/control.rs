@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     Reopen,
     /// To the worker: finish what is under way, then exit.
     Quit,
-    /// From the worker: the configuration runs and accepts.
+    /// From the worker: the configuration runs and accepts; the payload of the first says what the process has given up.
     Ready,
     /// From the worker: the configuration was refused; the payload says why.
     Failed,

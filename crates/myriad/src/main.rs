@@ -14,6 +14,7 @@ mod admin;
 mod certificates;
 mod cli;
 mod configuration;
+mod confine;
 mod control;
 mod daemon;
 mod doctor;

@@ -20,6 +20,7 @@ use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
 use crate::admin::server::ControlServer;
 use crate::configuration;
+use crate::confine::confine;
 use crate::control::{Channel, Kind, Message};
 use crate::handover::{Handover, decode_paths, encode_file, encode_paths, encode_ticket_key};
 use crate::listeners::CONTROL;
@@ -156,7 +157,7 @@ impl Worker {
     fn handle(&mut self, message: Message) -> io::Result<()> {
         match message.kind {
             Kind::Configure => match self.configure(message) {
-                Ok(()) => self.channel.send(Kind::Ready, b"", &[])?,
+                Ok(confined) => self.channel.send(Kind::Ready, confined.as_bytes(), &[])?,
                 Err(reason) => {
                     self.channel.send(Kind::Failed, reason.as_bytes(), &[])?;
                     if self.site.is_none() {
@@ -182,7 +183,8 @@ impl Worker {
         Ok(())
     }
 
-    fn configure(&mut self, message: Message) -> Result<(), String> {
+    /// Runs a configuration; what the process has given up for it, for the log, where it is the first.
+    fn configure(&mut self, message: Message) -> Result<String, String> {
         let mut handover =
             Handover::decode(&message.payload).ok_or("the supervisor sent no configuration")?;
         let model =
@@ -195,7 +197,7 @@ impl Worker {
             let channel = Arc::clone(&self.channel);
             let drained = Box::new(move || drop(channel.send(Kind::Drained, b"", &[])));
             site.reload(&model, inherited, drained).map_err(|error| error.to_string())?;
-            return self.open_door(control);
+            return self.open_door(control).map(|()| String::new());
         }
         if let Err(error) = limit(&model) {
             // Only a warning, as in nginx: a server with fewer descriptors is better than none.
@@ -209,9 +211,10 @@ impl Worker {
             std::env::set_current_dir(folder.lossy().as_ref())
                 .map_err(|error| format!("chdir(\"{}\") failed: {error}", folder.lossy()))?;
         }
+        let confined = if model.main.sandbox { confine_worker()? } else { String::new() };
         let site = Site::start(&model, inherited).map_err(|error| error.to_string())?;
         self.site = Some(Arc::new(site));
-        self.open_door(control)
+        self.open_door(control).map(|()| confined)
     }
 
     /// Serves this control socket in place of the one before.
@@ -267,18 +270,25 @@ impl Worker {
     }
 }
 
+fn confine_worker() -> Result<String, String> {
+    let confined = confine().map_err(|error| {
+        format!("the worker could not give up its rights: {error}; \"sandbox off;\" runs it with them")
+    })?;
+    Ok(confined.to_string())
+}
+
 /// Sets `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first the limit is raised as far as possible: the usual
 /// soft limit of 1024 is for shells, not for servers.
 fn limit(model: &Model) -> io::Result<()> {
+    limit_core(model)?;
     let descriptors = getrlimit(Resource::Nofile);
     let wanted = match model.main.worker_rlimit_nofile {
         Some(count) => {
             Rlimit { current: Some(count), maximum: descriptors.maximum.map(|max| max.max(count)) }
         }
-        None => return raise_descriptors().and_then(|()| limit_core(model)),
+        None => return raise_descriptors(),
     };
-    setrlimit(Resource::Nofile, wanted)?;
-    limit_core(model)
+    Ok(setrlimit(Resource::Nofile, wanted)?)
 }
 
 /// Raises the soft limit of descriptors to the hard one, which needs no privilege.
@@ -287,9 +297,8 @@ fn raise_descriptors() -> io::Result<()> {
     Ok(setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })?)
 }
 
+/// Sets `worker_rlimit_core`. Without it no core is written, which would hold private keys.
 fn limit_core(model: &Model) -> io::Result<()> {
-    if let Some(bytes) = model.main.worker_rlimit_core {
-        setrlimit(Resource::Core, Rlimit { current: Some(bytes), maximum: Some(bytes) })?;
-    }
-    Ok(())
+    let bytes = Some(model.main.worker_rlimit_core.unwrap_or(0));
+    Ok(setrlimit(Resource::Core, Rlimit { current: bytes, maximum: bytes })?)
 }

@@ -46,6 +46,8 @@ pub struct MainConf {
     pub user: Option<Text>,
     /// Second argument of `user`.
     pub group: Option<Text>,
+    /// `sandbox`: whether the worker process gives up what it has no use for.
+    pub sandbox: bool,
     /// `pid`, relative to the prefix.
     pub pid: Text,
     /// `control_socket`.

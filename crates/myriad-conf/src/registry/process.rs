@@ -62,6 +62,15 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Main.text => Some working_directory),
         "Folder that the workers run in.",
     ),
+    Directive::new(
+        "sandbox",
+        MAIN,
+        FLAG,
+        set!(Main.flag => sandbox),
+        "Whether the worker process gives up what it has no use for: capabilities, new privileges, programs, most system calls.",
+    )
+    .default("on")
+    .own(),
     Directive::new("load_module", MAIN, ONE, Set::Main(load_module), "Loads a module.")
         .repeats()
         .no_effect("what is supported is built in; a warning names a module that is not"),

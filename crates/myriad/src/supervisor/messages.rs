@@ -24,7 +24,13 @@ impl Supervisor {
             return;
         };
         match message.kind {
-            Kind::Ready => self.worker_ready(pid),
+            Kind::Ready => {
+                if !message.payload.is_empty() {
+                    let confined = String::from_utf8_lossy(&message.payload);
+                    self.log(Level::Notice, &format!("worker process {pid} is confined: {confined}"));
+                }
+                self.worker_ready(pid);
+            }
             Kind::Failed => self.worker_failed(pid, &String::from_utf8_lossy(&message.payload)),
             Kind::Drained => {
                 // Scripts that wait for nginx's old workers look for these words.

@@ -1,0 +1,34 @@
+//! Capabilities (capabilities(7)).
+
+use std::io;
+
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+
+/// Rights over files of others, without which a worker with `user root;` could not read what it served before.
+const OF_FILES: [(CapabilitySet, &str); 5] = [
+    (CapabilitySet::CHOWN, "CAP_CHOWN"),
+    (CapabilitySet::DAC_OVERRIDE, "CAP_DAC_OVERRIDE"),
+    (CapabilitySet::DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"),
+    (CapabilitySet::FOWNER, "CAP_FOWNER"),
+    (CapabilitySet::FSETID, "CAP_FSETID"),
+];
+
+/// Drops every capability; root keeps those over files. The names of what is left.
+pub(super) fn drop_all_but_files() -> io::Result<Vec<&'static str>> {
+    let before = capabilities(None)?;
+    let is_root = rustix::process::geteuid().is_root();
+    let kept: Vec<_> =
+        OF_FILES.into_iter().filter(|(one, _)| is_root && before.effective.contains(*one)).collect();
+    let left = kept.iter().fold(CapabilitySet::empty(), |all, (one, _)| all | *one);
+    rustix::thread::clear_ambient_capability_set().or_else(unless_unknown)?;
+    set_capabilities(
+        None,
+        CapabilitySets { effective: left, permitted: left, inheritable: CapabilitySet::empty() },
+    )?;
+    Ok(kept.into_iter().map(|(_, name)| name).collect())
+}
+
+/// Kernels before 4.3 have no ambient set.
+fn unless_unknown(error: rustix::io::Errno) -> Result<(), rustix::io::Errno> {
+    if error == rustix::io::Errno::INVAL { Ok(()) } else { Err(error) }
+}
