@@ -392,8 +392,8 @@ class Myriad_Cache_Known {
 		if ( ! $is_known && self::is_page( $page ) ) {
 			self::refuse( 'the filter myriad_cache_known' );
 		}
-		$token    = $is_known ? bin2hex( random_bytes( 8 ) ) : '';
-		$whole    = preg_replace_callback(
+		$token = $is_known ? bin2hex( random_bytes( 8 ) ) : '';
+		$whole = preg_replace_callback(
 			'/' . self::$mark . '([0-9]+)z/',
 			static function ( $found ) use ( $token ) {
 				list( $name, $text ) = self::$places[ (int) $found[1] ];
