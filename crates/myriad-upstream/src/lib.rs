@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod alarm;
 mod attempts;
 mod balance;
 mod body;

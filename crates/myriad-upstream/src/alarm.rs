@@ -1,0 +1,233 @@
+//! Alarms that hardly ever ring: one slot each in a table of the thread, and one timer of the runtime for all of them.
+//!
+//! A timer of the runtime for each request that waits costs a thousand instructions: it is made, entered into a wheel, taken out of it, and
+//! looks at the clock. Time-outs of origins are seconds and mostly alike, so a slot here is armed by one store, and the timer, which stands
+//! at what was once the next alarm, is moved when it fires. Between two time-outs nothing wakes an idle worker.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::clock;
+
+/// The time of a slot that nobody has.
+const FREE: u64 = u64::MAX;
+/// How long the task waits at most, in milliseconds: any time fits into the timer.
+const LONGEST: u64 = 3_600_000;
+
+#[derive(Default)]
+struct Table {
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    /// When the task wakes next; none where there is no task.
+    wakes: Option<u64>,
+    /// Wakes the task before that.
+    task: Option<Waker>,
+}
+
+struct Slot {
+    /// When it rings, by [`clock::now`].
+    at: u64,
+    waker: Option<Waker>,
+}
+
+thread_local! {
+    static TABLE: RefCell<Table> = RefCell::default();
+}
+
+/// A slot of this thread's table, armed.
+#[derive(Debug)]
+pub(crate) struct Alarm(usize);
+
+impl Alarm {
+    /// Takes a slot that rings in so many milliseconds. Within a runtime alone, which is to stay on this thread.
+    pub(crate) fn new(ms: u64) -> Self {
+        let slot = TABLE.with_borrow_mut(|table| {
+            table.free.pop().unwrap_or_else(|| {
+                table.slots.push(Slot { at: FREE, waker: None });
+                table.slots.len() - 1
+            })
+        });
+        let alarm = Self(slot);
+        alarm.set(ms);
+        alarm
+    }
+
+    /// Rings in so many milliseconds from now, whatever was said before.
+    pub(crate) fn set(&self, ms: u64) {
+        // The clock may have begun its millisecond some time ago.
+        let at = clock::now().saturating_add(ms).saturating_add(1).min(FREE - 1);
+        let (starts, task) = TABLE.with_borrow_mut(|table| {
+            table.slots[self.0].at = at;
+            match table.wakes {
+                Some(wakes) if wakes <= at => (false, None),
+                wakes => {
+                    table.wakes = Some(at);
+                    (wakes.is_none(), table.task.take())
+                }
+            }
+        });
+        if let Some(task) = task {
+            task.wake();
+        }
+        if starts {
+            tokio::spawn(ring(Ringing));
+        }
+    }
+
+    /// Whether it rings. Wakes the task of `cx` when it does.
+    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<()> {
+        let now = clock::now();
+        let (polled, replaced) = TABLE.with_borrow_mut(|table| {
+            let slot = &mut table.slots[self.0];
+            match &slot.waker {
+                _ if slot.at <= now => (Poll::Ready(()), None),
+                Some(waker) if waker.will_wake(cx.waker()) => (Poll::Pending, None),
+                _ => (Poll::Pending, slot.waker.replace(cx.waker().clone())),
+            }
+        });
+        // With a waker a task may be dropped, which may have an alarm: the table is not borrowed any more.
+        drop(replaced);
+        polled
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        let freed = TABLE.try_with(|table| {
+            let mut table = table.borrow_mut();
+            table.free.push(self.0);
+            std::mem::replace(&mut table.slots[self.0], Slot { at: FREE, waker: None })
+        });
+        drop(freed);
+    }
+}
+
+impl Table {
+    /// Finds when the next alarm rings, and whom those wake that ring by now.
+    fn walk(&mut self, now: u64) -> Vec<Waker> {
+        let mut due = Vec::new();
+        let mut next = FREE;
+        for slot in &mut self.slots {
+            if slot.at <= now {
+                due.extend(slot.waker.take());
+            } else {
+                next = next.min(slot.at);
+            }
+        }
+        self.wakes = (next != FREE).then_some(next);
+        due
+    }
+}
+
+/// The task is there. It may end with its runtime, whatever the table holds.
+struct Ringing;
+
+impl Drop for Ringing {
+    fn drop(&mut self) {
+        let task = TABLE.try_with(|table| {
+            let mut table = table.borrow_mut();
+            table.wakes = None;
+            table.task.take()
+        });
+        drop(task);
+    }
+}
+
+/// Rings what is due, until no slot is armed.
+async fn ring(_ringing: Ringing) {
+    loop {
+        next_is_due().await;
+        let now = clock::now();
+        TABLE.with_borrow_mut(|table| table.walk(now)).into_iter().for_each(Waker::wake);
+        if TABLE.with_borrow(|table| table.wakes.is_none()) {
+            return;
+        }
+    }
+}
+
+/// Waits until the task is to wake, which may come to be earlier meanwhile.
+async fn next_is_due() {
+    let mut sleep = pin!(tokio::time::sleep(Duration::ZERO));
+    let mut set_for = None;
+    poll_fn(|cx| {
+        let wakes = TABLE.with_borrow_mut(|table| {
+            table.task = Some(cx.waker().clone());
+            table.wakes.unwrap_or_default()
+        });
+        if set_for != Some(wakes) {
+            set_for = Some(wakes);
+            let ms = wakes.saturating_sub(clock::now()).min(LONGEST);
+            sleep.as_mut().reset(Instant::now() + Duration::from_millis(ms));
+        }
+        sleep.as_mut().poll(cx)
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on_worker(test: impl Future<Output = ()>) {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_time().build().expect("a runtime").block_on(test);
+    }
+
+    async fn rings(alarm: &Alarm) {
+        poll_fn(|cx| alarm.poll(cx)).await;
+    }
+
+    #[test]
+    fn alarm_never_rings_early() {
+        on_worker(async {
+            let later = Alarm::new(60_000);
+            for ms in [0, 1, 49, 50, 120, 51] {
+                let began = Instant::now();
+                rings(&Alarm::new(ms)).await;
+                assert!(began.elapsed() >= Duration::from_millis(ms), "before {ms} ms have passed");
+            }
+            assert!(poll_fn(|cx| Poll::Ready(later.poll(cx))).await.is_pending());
+        });
+    }
+
+    #[test]
+    fn alarm_that_is_set_again_counts_from_then_on() {
+        on_worker(async {
+            let alarm = Alarm::new(60_000);
+            assert!(poll_fn(|cx| Poll::Ready(alarm.poll(cx))).await.is_pending());
+            // The task sleeps by now, and for longer than that.
+            tokio::task::yield_now().await;
+            alarm.set(20);
+            rings(&alarm).await;
+            alarm.set(60_000);
+            assert!(poll_fn(|cx| Poll::Ready(alarm.poll(cx))).await.is_pending());
+        });
+    }
+
+    #[test]
+    fn task_ends_when_nobody_has_an_alarm_and_begins_again_with_the_next() {
+        on_worker(async {
+            let first = Alarm::new(20);
+            let second = Alarm::new(10);
+            assert_ne!(first.0, second.0);
+            drop((first, second));
+            while TABLE.with_borrow(|table| table.wakes.is_some()) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            rings(&Alarm::new(10)).await;
+        });
+    }
+
+    #[test]
+    fn runtime_may_end_before_its_alarms() {
+        let mut left = None;
+        on_worker(async { left = Some(Alarm::new(60_000)) });
+        on_worker(async { rings(&Alarm::new(10)).await });
+        drop(left);
+    }
+}
