@@ -131,7 +131,7 @@ const EMPTY: u8 = u8::MAX;
 /// One known name, ready to be compared word by word without regard to case.
 #[derive(Clone, Copy)]
 struct Folded {
-    /// The name in lower case, as little-endian words at the offsets that [`words`] reads.
+    /// The name in lower case, as little-endian words at the offsets that [`Known::from_bytes`] reads.
     lower: [u64; LONGEST / 8],
     /// `0x20` under every letter: the one bit that may differ.
     case: [u64; LONGEST / 8],
@@ -191,17 +191,12 @@ const fn folded() -> [Folded; NAMES.len()] {
     table
 }
 
-/// Eight bytes of `name` from `at`, or all of a name shorter than eight bytes, padded with zeros.
+/// All of a name shorter than eight bytes, padded with zeros: two overlapping reads, or single bytes.
 #[inline]
-fn word_at(name: &[u8], at: usize) -> u64 {
-    if let Some(eight) = name.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        return u64::from_le_bytes(*eight);
-    }
-    // Only a name shorter than eight bytes comes here, with `at` 0: two overlapping reads, or single bytes.
-    let len = name.len();
+fn short_word(name: &[u8]) -> u64 {
     if let (Some(head), Some(tail)) = (name.first_chunk::<4>(), name.last_chunk::<4>()) {
         let tail = u64::from(u32::from_le_bytes(*tail));
-        return u64::from(u32::from_le_bytes(*head)) | tail << ((len - 4) * 8);
+        return u64::from(u32::from_le_bytes(*head)) | tail << ((name.len() - 4) * 8);
     }
     name.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
@@ -219,11 +214,19 @@ impl Known {
         if usize::from(folded.len) != len {
             return None;
         }
-        let count = len.div_ceil(8);
-        let mut difference = 0;
-        for word in 0..count {
-            let at = if word + 1 == count { len.saturating_sub(8) } else { word * 8 };
-            difference |= (word_at(name, at) ^ folded.lower[word]) & !folded.case[word];
+        let differs = |read: u64, word: usize| (read ^ folded.lower[word]) & !folded.case[word];
+        let mut difference = match (name.first_chunk::<8>(), name.last_chunk::<8>()) {
+            (Some(first), Some(last)) => {
+                let last_word = (len - 1) / 8 % folded.lower.len();
+                differs(u64::from_le_bytes(*first), 0) | differs(u64::from_le_bytes(*last), last_word)
+            }
+            _ => differs(short_word(name), 0),
+        };
+        // Between the two lie words of long names alone.
+        for at in (8..len.saturating_sub(8)).step_by(8) {
+            let word =
+                name.get(at..).and_then(<[u8]>::first_chunk::<8>).map_or(0, |word| u64::from_le_bytes(*word));
+            difference |= differs(word, at / 8 % folded.lower.len());
         }
         if difference == 0 { Some(VARIANTS[id]) } else { None }
     }

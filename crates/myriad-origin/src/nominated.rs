@@ -10,6 +10,9 @@ pub struct Nominated<'a>(Vec<&'a [u8]>);
 impl<'a> Nominated<'a> {
     /// Those of a head; most name nothing but what becomes of the connection.
     pub fn of(fields: &'a Fields) -> Self {
+        if fields.known(Known::Connection).is_none_or(is_usual) && !fields.is_repeated(Known::Connection) {
+            return Self(Vec::new());
+        }
         let options = fields.known_all(Known::Connection).flat_map(|value| value.split(|byte| *byte == b','));
         let mut names: Vec<_> = options.map(<[u8]>::trim_ascii).filter(|name| !is_usual(name)).collect();
         names.sort_unstable_by(|left, right| compare(left, right));

@@ -56,6 +56,8 @@ pub fn ahead_of(body: BoxBody, ahead: Ahead) -> BoxBody {
 /// What was read and not yet taken. Memory comes before the file; while the file holds something, what is new goes there.
 #[derive(Default)]
 struct State {
+    /// The first piece, until somebody else reads: most short answers have no other.
+    first: Bytes,
     queue: VecDeque<Bytes>,
     queued: u64,
     file: Option<TempFile>,
@@ -77,6 +79,10 @@ impl State {
         while self.queued < memory {
             match body.as_mut().poll_data(&mut cx) {
                 Poll::Pending => return,
+                Poll::Ready(Some(Ok(piece))) if self.queued == 0 => {
+                    self.queued = piece.len() as u64;
+                    self.first = piece;
+                }
                 Poll::Ready(Some(Ok(piece))) => self.push(piece),
                 Poll::Ready(Some(Err(error))) => return self.end = Some(Err(error)),
                 Poll::Ready(None) => return self.end = Some(Ok(())),
@@ -85,7 +91,10 @@ impl State {
     }
 
     /// What was read, and behind it the rest of the body.
-    fn go_on(self, body: BoxBody, ahead: Ahead) -> BoxBody {
+    fn go_on(mut self, body: BoxBody, ahead: Ahead) -> BoxBody {
+        if !self.first.is_empty() {
+            self.queue.push_front(std::mem::take(&mut self.first));
+        }
         let ended = self.end.is_some();
         let shared = Rc::new(RefCell::new(self));
         if !ended {
@@ -96,12 +105,12 @@ impl State {
 
     /// All that was read, as one stretch.
     fn whole(self) -> ResponseBody {
-        let mut pieces = self.queue;
-        if pieces.len() == 1 {
-            return ResponseBody::Full(pieces.pop_front().unwrap_or_default());
+        if self.queue.is_empty() {
+            return ResponseBody::Full(self.first);
         }
         let mut all = Vec::with_capacity(self.queued as usize);
-        for piece in pieces {
+        all.extend_from_slice(&self.first);
+        for piece in self.queue {
             all.extend_from_slice(&piece);
         }
         ResponseBody::Full(all.into())

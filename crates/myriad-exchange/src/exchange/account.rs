@@ -1,6 +1,7 @@
 //! What nginx tells of a request behind a message of the error log.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 use myriad_http::Known;
 
@@ -13,7 +14,8 @@ const SHOWN_LINE: usize = 2048;
 /// What a message tells of a request, for whoever writes it after the request has gone on. It is made for every request to an origin and
 /// read for hardly any: so the bytes lie in one piece, and become text when they are read.
 pub struct Account {
-    /// What stands before an origin, and what stands behind it.
+    client: Option<IpAddr>,
+    /// What stands before an origin, behind the client, and what stands behind it.
     text: Vec<u8>,
     /// Where the second begins.
     host_at: usize,
@@ -21,8 +23,11 @@ pub struct Account {
 
 impl Account {
     /// The client, the server and the request line: what stands before an origin.
-    pub fn who(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.text[..self.host_at])
+    pub fn who(&self) -> String {
+        let mut who = b", client: ".to_vec();
+        address(&mut who, self.client);
+        who.extend_from_slice(&self.text[..self.host_at]);
+        String::from_utf8_lossy(&who).into_owned()
     }
 
     /// The host and the page that led to the request: what stands behind an origin.
@@ -39,9 +44,7 @@ impl Request {
         let fields = [(&b", host: \""[..], Known::Host), (b", referrer: \"", Known::Referer)];
         let fields = fields.map(|(before, field)| (before, self.received.head.known(field).map(shortened)));
         let shown: usize = fields.iter().filter_map(|(_, value)| value.map(<[u8]>::len)).sum();
-        let mut text = Vec::with_capacity(128 + line.len() + server.len() + shown);
-        text.extend_from_slice(b", client: ");
-        address(&mut text, self.client());
+        let mut text = Vec::with_capacity(64 + line.len() + server.len() + shown);
         for part in [b", server: ", server, b", request: \"", line, b"\""] {
             text.extend_from_slice(part);
         }
@@ -58,7 +61,7 @@ impl Request {
                 }
             }
         }
-        Account { text, host_at }
+        Account { client: self.client(), text, host_at }
     }
 }
 

@@ -14,13 +14,28 @@ pub fn parse_size(text: &[u8]) -> Option<u64> {
 /// Reads a number of digits alone (RFC 9110 section 8.6), where `str::parse` would take a sign as well; none where it is no
 /// such number, or more than 64 bits.
 pub fn parse_digits(text: &[u8]) -> Option<u64> {
-    let digits = text.iter().all(u8::is_ascii_digit).then_some(text)?;
-    std::str::from_utf8(digits).ok()?.parse().ok()
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0_u64, |number, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 { None } else { number.checked_mul(10)?.checked_add(digit.into()) }
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parse_size;
+    use super::{parse_digits, parse_size};
+
+    #[test]
+    fn numbers_are_digits_alone_and_fit_into_64_bits() {
+        let most = u64::MAX.to_string();
+        assert_eq!(parse_digits(most.as_bytes()), Some(u64::MAX));
+        assert_eq!(parse_digits(b"007"), Some(7));
+        for text in ["", "+1", "-1", " 1", "1 ", "1:", "1/", "18446744073709551616", "99999999999999999999"] {
+            assert_eq!(parse_digits(text.as_bytes()), None, "{text}");
+        }
+    }
 
     #[test]
     fn sizes_have_one_unit_or_none() {
