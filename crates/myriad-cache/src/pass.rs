@@ -89,7 +89,7 @@ fn note(request: &Request, cached: Cached<'_>, asked: &Asked) {
 /// What came of asking.
 enum Asked {
     /// An answer.
-    Answered(OriginResponse),
+    Answered(Box<OriginResponse>),
     /// None.
     Failed(OriginError),
     /// The origin could not be asked; the status that says so.
@@ -115,7 +115,7 @@ async fn ask(exchange: &mut Exchange, origin: &Arc<OriginPlace>, payload: Option
         Err(status) => return Asked::Not(status),
     };
     let attempts = exchange.request.origin_mut().attempts.clone();
-    let request = match make::make(exchange, origin, Purpose::Visitor, payload, attempts) {
+    let mut request = match make::make(exchange, origin, Purpose::Visitor, payload, attempts) {
         Ok(request) => request,
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("{error}"));
@@ -126,7 +126,7 @@ async fn ask(exchange: &mut Exchange, origin: &Arc<OriginPlace>, payload: Option
     let fetched = if origin.fetch.to_the_end {
         Box::pin(fetch_to_the_end(exchange, origin, &group, request)).await
     } else {
-        fetch(exchange, origin, &group, request, true).await
+        fetch(exchange, origin, &group, &mut request, true).await
     };
     match fetched {
         Ok(response) => {

@@ -26,7 +26,7 @@ pub async fn fetch_to_the_end(
     origin: &Arc<OriginPlace>,
     group: &Arc<OriginGroup>,
     mut request: OriginRequest,
-) -> Result<OriginResponse, OriginError> {
+) -> Result<Box<OriginResponse>, OriginError> {
     prepare(exchange, origin, group, &mut request, true);
     let permit = admit(exchange, true).await?;
     let attempts = request.attempts.clone();
@@ -59,19 +59,19 @@ pub async fn fetch_to_the_end(
 }
 
 /// Sends a request to a group, with what goes wrong on the way told to the error log of the exchange. `waits` says that
-/// the client waits for its head.
+/// the client waits for its head. The request stays where it is, for it is large.
 pub async fn fetch(
     exchange: &mut Exchange,
     origin: &Arc<OriginPlace>,
     group: &OriginGroup,
-    mut request: OriginRequest,
+    request: &mut OriginRequest,
     waits: bool,
-) -> Result<OriginResponse, OriginError> {
-    prepare(exchange, origin, group, &mut request, waits);
+) -> Result<Box<OriginResponse>, OriginError> {
+    prepare(exchange, origin, group, request, waits);
     let permit = admit(exchange, request.queues).await?;
     let site = std::rc::Rc::clone(&exchange.request.site);
     let attempts = request.attempts.clone();
-    let mut response = answered(group.group.fetch(&site.pool, request).await, permit)?;
+    let mut response = answered(group.group.fetch_of(&site.pool, request).await, permit)?;
     noted(exchange, group, &attempts, &mut response);
     Ok(response)
 }
@@ -84,9 +84,9 @@ fn noted(exchange: &mut Exchange, group: &OriginGroup, attempts: &Attempts, resp
 
 /// The answer, which holds the permission to ask for it as long as the origin is busy with it.
 fn answered(
-    fetched: Result<OriginResponse, OriginError>,
+    fetched: Result<Box<OriginResponse>, OriginError>,
     permit: Permit,
-) -> Result<OriginResponse, OriginError> {
+) -> Result<Box<OriginResponse>, OriginError> {
     fetched.map(|mut response| {
         permit.answered(&mut response);
         response

@@ -22,8 +22,8 @@ use myriad_exchange::runtime::{AheadRules, OriginPlace};
 use myriad_exchange::subrequest;
 
 /// Passes an origin's answer on: `X-Accel-Redirect`, intercepted errors, fields, body.
-pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginResponse) -> Step {
-    let OriginResponse { head, body, upgraded, trailers, .. } = response;
+pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<OriginResponse>) -> Step {
+    let OriginResponse { head, body, upgraded, trailers, .. } = *response;
     // What has a body of a length that HTTP/1 tells has nothing behind it, nor has an answer that ends with its head.
     let may_trail =
         trailers.as_ref().is_some_and(|fields| body.size_hint() != Some(0) || !fields.borrow().is_empty());

@@ -44,8 +44,8 @@ pub(crate) struct OriginBody<D> {
 impl<D: Demux> OriginBody<D> {
     /// A body that begins with `first`. What has arrived already is taken in at once, so that the length of a short
     /// response is known, and its connection free, before anybody pulls.
-    pub(crate) fn new(link: Link, demux: D, first: VecDeque<Bytes>) -> Self {
-        let mut body = Self { state: State::Open(Box::new(link)), demux, queue: first };
+    pub(crate) fn new(link: Box<Link>, demux: D, first: VecDeque<Bytes>) -> Self {
+        let mut body = Self { state: State::Open(link), demux, queue: first };
         body.advance();
         body
     }

@@ -133,7 +133,7 @@ impl Group {
         peer: &Probed,
         pool: &HttpPool,
         mut request: OriginRequest,
-    ) -> Result<OriginResponse, OriginError> {
+    ) -> Result<Box<OriginResponse>, OriginError> {
         if let Protocol::FastCgi { keep_conn, .. } = &mut request.protocol {
             *keep_conn = false;
         }

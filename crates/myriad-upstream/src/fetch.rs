@@ -38,14 +38,23 @@ impl Group {
         &self,
         pool: &HttpPool,
         mut request: OriginRequest,
-    ) -> Result<OriginResponse, OriginError> {
+    ) -> Result<Box<OriginResponse>, OriginError> {
+        self.fetch_of(pool, &mut request).await
+    }
+
+    /// As [`Group::fetch`], for a request that stays where it is: it is large. A body that can be sent once is taken out of it.
+    pub async fn fetch_of(
+        &self,
+        pool: &HttpPool,
+        request: &mut OriginRequest,
+    ) -> Result<Box<OriginResponse>, OriginError> {
         request.attempts.enter_group();
-        let mut tries = Tries::new(self, &request);
+        let mut tries = Tries::new(self, request);
         let mut tried = Tried::default();
-        let mut pick = self.first(&mut tried, &request).await?;
+        let mut pick = self.first(&mut tried, request).await?;
         loop {
             let chosen = pick.chosen.clone();
-            let mut result = self.attempt(pick, pool, &mut request).await;
+            let mut result = self.attempt(pick, pool, request).await;
             if let Ok(response) = &mut result {
                 response.sid = chosen.sid().cloned();
             }
@@ -55,7 +64,7 @@ impl Group {
             }
             let Some(next) = self.pick_asked(&mut tried, &request.affinity, request.sid.as_deref()).peer()
             else {
-                return self.none_is_left(result, &request);
+                return self.none_is_left(result, request);
             };
             if let (Err(error), Some(observer)) = (&result, &request.observer) {
                 observer.retried(error);
@@ -107,7 +116,12 @@ impl Group {
 
     /// Tells the peer's health how it did. As in nginx: errors, time-outs and broken heads are always failures,
     /// statuses only where they are reason to try another peer, 403 and 404 never.
-    fn judge(&self, chosen: &Chosen, result: &Result<OriginResponse, OriginError>, retry: &NextUpstream) {
+    fn judge(
+        &self,
+        chosen: &Chosen,
+        result: &Result<Box<OriginResponse>, OriginError>,
+        retry: &NextUpstream,
+    ) {
         match result {
             Ok(response) => match response.head.status {
                 403 | 404 => chosen.succeeded(),
@@ -123,9 +137,9 @@ impl Group {
     /// No other peer can be tried. As in nginx that is what a failure comes to, and a try of its own; an answer is passed on as it is.
     fn none_is_left(
         &self,
-        result: Result<OriginResponse, OriginError>,
+        result: Result<Box<OriginResponse>, OriginError>,
         request: &OriginRequest,
-    ) -> Result<OriginResponse, OriginError> {
+    ) -> Result<Box<OriginResponse>, OriginError> {
         let error = match result {
             Err(error) => error,
             response => return response,
@@ -147,7 +161,7 @@ impl Group {
         pick: Pick,
         pool: &HttpPool,
         request: &mut OriginRequest,
-    ) -> Result<OriginResponse, OriginError> {
+    ) -> Result<Box<OriginResponse>, OriginError> {
         if let Protocol::Http2 { .. } = request.protocol {
             // Boxed, as all that few requests need: a request's future is moved once, whole.
             return Box::pin(h2::fetch(self, pick, pool, request)).await;
@@ -221,7 +235,7 @@ impl Tries {
         }
     }
 
-    fn may_go_on(&mut self, result: &Result<OriginResponse, OriginError>, retry: &NextUpstream) -> bool {
+    fn may_go_on(&mut self, result: &Result<Box<OriginResponse>, OriginError>, retry: &NextUpstream) -> bool {
         self.left = self.left.saturating_sub(1);
         let in_time = retry.timeout_ms == 0 || clock::now() - self.started < retry.timeout_ms;
         let wanted = match result {
@@ -284,7 +298,7 @@ fn link(
     active: Rc<Active>,
     home: Home,
     request: &mut OriginRequest,
-) -> Link {
+) -> Box<Link> {
     Link::new(LinkParts {
         pooled,
         upload: upload(request),
@@ -321,7 +335,7 @@ fn upload(request: &mut OriginRequest) -> Upload {
 }
 
 /// Sends the request and reads up to the body.
-async fn exchange(mut link: Link, request: &OriginRequest) -> Result<OriginResponse, Failure> {
+async fn exchange(mut link: Box<Link>, request: &OriginRequest) -> Result<Box<OriginResponse>, Failure> {
     let result = match &request.protocol {
         Protocol::FastCgi { .. } => {
             fastcgi::read_head(&mut link, request.method, request.max_head).await.map(Begun::FastCgi)
@@ -360,7 +374,7 @@ enum Begun {
     Tunnel,
 }
 
-fn respond(link: Link, begun: Begun) -> OriginResponse {
+fn respond(link: Box<Link>, begun: Begun) -> Box<OriginResponse> {
     let peer = link.peer.clone();
     let mut trailers = None;
     let (head, body): (ResponseHead, BoxBody) = match begun {
@@ -391,12 +405,12 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
         Begun::Http(http::Answer::Upgraded(head)) => return upgraded(link, head),
         Begun::Tunnel => return upgraded(link, ResponseHead::new(200)),
     };
-    OriginResponse { head, body, upgraded: None, peer, trailers, sid: None }
+    Box::new(OriginResponse { head, body, upgraded: None, peer, trailers, sid: None })
 }
 
 /// The connection itself, for whoever speaks over it.
-fn upgraded(link: Link, head: ResponseHead) -> OriginResponse {
+fn upgraded(link: Box<Link>, head: ResponseHead) -> Box<OriginResponse> {
     link.log.head(head.status);
     let (peer, upgraded) = (link.peer.clone(), Some(link.into_upgraded()));
-    OriginResponse { head, body: Box::pin(Empty), upgraded, peer, trailers: None, sid: None }
+    Box::new(OriginResponse { head, body: Box::pin(Empty), upgraded, peer, trailers: None, sid: None })
 }

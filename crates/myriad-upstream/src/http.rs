@@ -12,6 +12,7 @@ use myriad_http::{Known, Method, ParseError, ResponseHead};
 
 use crate::body::Demux;
 use crate::error::{ErrorKind, OriginError, Phase};
+use crate::heads;
 use crate::link::{Home, Link};
 use crate::response::Trailers;
 
@@ -39,7 +40,7 @@ pub(crate) async fn read_head(
         ignore_invalid_headers: false,
         ..HeadLimits::default()
     };
-    let mut head = ResponseHead::new(0);
+    let mut head = heads::take();
     let mut interim = 0;
     loop {
         head.clear();

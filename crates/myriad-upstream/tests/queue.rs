@@ -61,7 +61,7 @@ fn numbered(number: usize) -> OriginRequest {
     http(Method::Get, &format!("Number: {number}\r\n"))
 }
 
-type Answered<'a> = Pin<Box<dyn Future<Output = Result<OriginResponse, OriginError>> + 'a>>;
+type Answered<'a> = Pin<Box<dyn Future<Output = Result<Box<OriginResponse>, OriginError>> + 'a>>;
 
 fn begin<'a>(group: &'a Group, pool: &'a HttpPool, number: usize) -> Answered<'a> {
     Box::pin(group.fetch(pool, numbered(number)))

@@ -26,7 +26,7 @@ use crate::page;
 const LONGEST: usize = 2 << 20;
 
 /// Passes an origin's answer on, as [`myriad_origin::respond::respond`], without its markup.
-pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginResponse) -> Step {
+pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<OriginResponse>) -> Step {
     let said = said(&exchange.request, &response.head);
     let coding = page::origin_coding(&response.head);
     match myriad_origin::respond::respond(exchange, origin, response) {

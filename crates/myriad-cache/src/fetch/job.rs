@@ -57,7 +57,7 @@ pub(super) struct Sought {
 /// An answer's head, and its body to come.
 pub(super) struct Answered {
     /// The answer.
-    pub response: OriginResponse,
+    pub response: Box<OriginResponse>,
     /// Its place among the fetches that fill the zone.
     pub fetching: Fetching,
     /// When it was asked for, ms since the epoch.

@@ -19,7 +19,7 @@ pub(crate) enum Report {
     /// The page on its way into the cache is another variant than this visitor's: it varies by these fields.
     OtherVariant(Vec<u8>),
     /// The answer is for this visitor alone, for this reason.
-    Refused(OriginResponse, &'static str),
+    Refused(Box<OriginResponse>, &'static str),
     /// There is no answer.
     Failed(NoAnswer),
 }

@@ -38,13 +38,13 @@ async fn ask(
     exchange: &mut Exchange,
     place: &Arc<OriginPlace>,
     entry: Entry,
-    (chosen, request): (Who, OriginRequest),
+    (chosen, mut request): (Who, OriginRequest),
     waits: bool,
 ) -> Result<Answered, Unanswered> {
     let fetching = entry.pass(place.fetch.timeouts.connect_ms).await.ok_or(Unanswered::Denied)?;
     let group = group::settle(exchange, chosen).await.map_err(Unanswered::Nowhere)?;
     let asked = myriad_net::clock::now_ms();
-    let fetched = origin_fetch(exchange, place, &group, request, waits).await;
+    let fetched = origin_fetch(exchange, place, &group, &mut request, waits).await;
     let response = fetched.map_err(Unanswered::Failed)?;
     Ok(Answered { response, fetching, asked })
 }

@@ -29,7 +29,7 @@ use myriad_page::{Fetching, PageMeta};
 /// An answer that is to be stored.
 pub(super) struct Admitted {
     /// The answer.
-    pub response: OriginResponse,
+    pub response: Box<OriginResponse>,
     /// How long the page is fresh, and may be served stale.
     pub lifetime: Lifetime,
     /// When its head came, ms since the epoch.
@@ -54,7 +54,7 @@ pub(super) async fn store(
 ) {
     let Admitted { response, lifetime, now, mut pace, fetching, selection, companion } = admitted;
     let mut fetching = Some(fetching);
-    let OriginResponse { head, mut body, .. } = response;
+    let OriginResponse { head, mut body, .. } = *response;
     let mut meta = page::meta_of(
         &head,
         cached.origin,

@@ -203,7 +203,10 @@ impl Exchange {
 
     /// Gives the memory back for the next exchange.
     pub fn recycle(self) {
-        let Request { received, route, shortcut, cache, .. } = self.request;
+        let Request { received, route, shortcut, cache, origin, .. } = self.request;
+        if let Some(head) = origin.and_then(|origin| origin.head) {
+            myriad_upstream::give_head(head);
+        }
         let Route { uri, args, host, .. } = route;
         let (head, key, read) = (received.head, cache.key, shortcut.read);
         scratch::give(scratch::Scratch { head, uri, args, host, key, read, frame: Some(self.frame) });

@@ -15,7 +15,7 @@ fn step(trial: &mut Trial, status: u16, fields: &[(&str, &str)]) -> Step {
     let peer = Address::parse("127.0.0.1:1", None).expect("an address");
     let response =
         OriginResponse { head: head(status, fields), body, upgraded: None, peer, sid: None, trailers: None };
-    respond(&mut trial.0, &origin, response)
+    respond(&mut trial.0, &origin, Box::new(response))
 }
 
 fn trial(rules: &str, line: &str) -> Trial {

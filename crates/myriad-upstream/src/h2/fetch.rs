@@ -30,7 +30,7 @@ pub(crate) async fn fetch(
     pick: Pick,
     pool: &HttpPool,
     request: &mut OriginRequest,
-) -> Result<OriginResponse, OriginError> {
+) -> Result<Box<OriginResponse>, OriginError> {
     let Pick { chosen, active } = pick;
     let address = &chosen.config().address;
     let active = Rc::new(active);
@@ -141,7 +141,12 @@ async fn read_head(exchange: &mut Exchange) -> Result<ResponseHead, OriginError>
     }
 }
 
-fn respond(exchange: Exchange, mut head: ResponseHead, method: Method, peer: &Address) -> OriginResponse {
+fn respond(
+    exchange: Exchange,
+    mut head: ResponseHead,
+    method: Method,
+    peer: &Address,
+) -> Box<OriginResponse> {
     keep_first(&mut head, |text| {
         if let Some(observer) = &exchange.observer {
             observer.warning(peer, text);
@@ -156,5 +161,6 @@ fn respond(exchange: Exchange, mut head: ResponseHead, method: Method, peer: &Ad
     };
     let trailers = Trailers::default();
     let body = Box::pin(StreamBody::new(exchange, left, Rc::clone(&trailers)));
-    OriginResponse { head, body, upgraded: None, peer: peer.clone(), trailers: Some(trailers), sid: None }
+    let peer = peer.clone();
+    Box::new(OriginResponse { head, body, upgraded: None, peer, trailers: Some(trailers), sid: None })
 }

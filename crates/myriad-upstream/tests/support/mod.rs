@@ -179,7 +179,7 @@ pub async fn ask(group: &Group, request: OriginRequest) -> Result<(u16, Vec<u8>)
     Ok((status, read(response).await.unwrap()))
 }
 
-pub async fn read(mut response: OriginResponse) -> Result<Vec<u8>, BodyError> {
+pub async fn read(mut response: Box<OriginResponse>) -> Result<Vec<u8>, BodyError> {
     let mut all = Vec::new();
     while let Some(piece) = next(&mut response.body).await {
         let piece = piece?;

@@ -1,0 +1,57 @@
+//! Heads of answers that one exchange leaves to the next on the same thread, for the memory in them.
+
+use std::cell::RefCell;
+
+use myriad_http::ResponseHead;
+
+/// Heads that a thread keeps.
+const KEPT: usize = 64;
+/// The largest that is kept, in bytes of its fields.
+const LARGEST: usize = 8 * 1024;
+
+thread_local! {
+    static HEADS: RefCell<Vec<ResponseHead>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An empty head.
+pub(crate) fn take() -> ResponseHead {
+    HEADS.with_borrow_mut(Vec::pop).unwrap_or_else(|| ResponseHead::new(0))
+}
+
+/// Gives back a head that nobody reads any more.
+pub fn give_head(mut head: ResponseHead) {
+    if head.fields.size() + head.reason.len() > LARGEST {
+        return;
+    }
+    head.clear();
+    HEADS.with_borrow_mut(|heads| {
+        if heads.len() < KEPT {
+            heads.push(head);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn head_that_is_taken_holds_nothing_of_the_one_before() {
+        let mut head = take();
+        head.status = 404;
+        head.reason.extend_from_slice(b"Gone fishing");
+        head.fields.push(b"Set-Cookie", b"session=1");
+        give_head(head);
+        let next = take();
+        assert!(next.fields.is_empty() && next.reason.is_empty());
+        assert_eq!(next.fields.get(b"set-cookie"), None);
+    }
+
+    #[test]
+    fn memory_of_a_large_head_is_not_kept() {
+        let mut head = ResponseHead::new(200);
+        head.fields.push(b"X-Large", &[b'x'; LARGEST]);
+        give_head(head);
+        assert!(HEADS.with_borrow(Vec::is_empty));
+    }
+}
