@@ -62,13 +62,13 @@ pub(crate) struct CompanionPage {
 
 impl CompanionPage {
     /// Stores the whole page.
-    pub(crate) fn store(self, exchange: &Exchange, meta: PageMeta, body: &Body) {
+    pub(crate) fn store(self, exchange: &Exchange, cache: &CachePlace, meta: PageMeta, body: &Body) {
         let admission =
             Admission { head: Arc::new(meta.clone()), selection: self.selection, length: Some(body.len()) };
         let mut writer = self.writer.admit(admission);
         for segment in body.segments() {
             writer.push(segment.clone());
         }
-        complete(exchange, writer, meta);
+        complete(exchange, &cache.zone, writer, meta);
     }
 }

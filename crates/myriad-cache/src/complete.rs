@@ -1,30 +1,40 @@
 //! A page is whole: it goes into the store with its tag and its first encoding.
 
-use myriad_policy::EntityTag;
-use myriad_store::BodyWriter;
+use myriad_policy::{CacheStatus, EntityTag};
+use myriad_store::{BodyWriter, Completed, Completion};
 
 use crate::page;
 use myriad_exchange::exchange::Exchange;
-use myriad_page::PageMeta;
+use myriad_page::{PageMeta, PageZone};
 
-/// Completes the page that was written. One that memory does not hold gets no encodings.
-pub(crate) fn complete(exchange: &Exchange, mut writer: BodyWriter<PageMeta>, mut meta: PageMeta) {
-    let Some(body) = writer.body() else {
-        meta.facts.tag = meta.facts.tag.or_else(|| writer.spilled().map(EntityTag::made));
-        let fresh_until = meta.facts.lifetime().fresh_until;
-        let now = myriad_net::clock::now_ms();
-        let alternatives = [const { None }; myriad_store::ALTERNATIVES];
-        writer.complete(myriad_store::Completion { meta, now, fresh_until, alternatives });
-        return;
+/// Completes the page that was written to the zone, and counts it there. One that memory does not hold gets no encodings.
+pub(crate) fn complete(
+    exchange: &Exchange,
+    zone: &PageZone,
+    mut writer: BodyWriter<PageMeta>,
+    mut meta: PageMeta,
+) {
+    let body = writer.body();
+    let alternatives = match (&body, body.as_ref().and_then(|_| writer.unchanged())) {
+        (None, _) => {
+            meta.facts.tag = meta.facts.tag.or_else(|| writer.spilled().map(EntityTag::made));
+            [const { None }; myriad_store::ALTERNATIVES]
+        }
+        (Some(_), Some(previous)) => page::alternatives_of(&previous),
+        (Some(body), None) => page::first_encodings(exchange, meta.view(), body),
     };
-    let alternatives = match writer.unchanged() {
-        Some(previous) => page::alternatives_of(&previous),
-        None => page::first_encodings(exchange, meta.view(), &body),
-    };
-    if meta.facts.tag.is_none() && meta.facts.status != 206 {
-        meta.facts.tag = Some(page::tag_of(&body));
+    if let Some(body) = &body
+        && meta.facts.tag.is_none()
+        && meta.facts.status != 206
+    {
+        meta.facts.tag = Some(page::tag_of(body));
     }
+    let (status, length) =
+        (if writer.replaces() { CacheStatus::Expired } else { CacheStatus::Miss }, writer.length());
     let fresh_until = meta.facts.lifetime().fresh_until;
     let now = myriad_net::clock::now_ms();
-    writer.complete(myriad_store::Completion { meta, now, fresh_until, alternatives });
+    let completed = writer.complete(Completion { meta, now, fresh_until, alternatives });
+    if !matches!(completed, Completed::Unstored(_)) {
+        zone.counts.add_written(exchange.request.site.worker.number, status, length);
+    }
 }

@@ -55,7 +55,7 @@ pub(crate) fn confirm(
     };
     match revalidated(&facts, &stored.meta().lifetime(), rules, arrival.now) {
         Admission::Store(lifetime) => {
-            let meta = if let Some(head) = &updated {
+            let mut meta = if let Some(head) = &updated {
                 let marks = marks_of(stored.meta(), &tags);
                 renewed(stored.meta(), page::meta_of(head, place, rules, lifetime, arrival.now, &marks))
             } else {
@@ -63,6 +63,7 @@ pub(crate) fn confirm(
                 meta.facts.kept_lifetime = lifetime.into();
                 meta
             };
+            meta.facts.took = stored.meta().took;
             let alternatives = page::alternatives_of(&stored);
             let now = arrival.now;
             writer.renew(Completion { meta, now, fresh_until: lifetime.fresh_until, alternatives });

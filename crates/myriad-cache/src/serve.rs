@@ -27,6 +27,9 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, statu
     if status != CacheStatus::Miss && status != CacheStatus::Expired {
         request.site.worker.counters.hits.add(1);
     }
+    if matches!(status, CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating) {
+        request.cache.shown.spared_ms = page.meta().took.ms();
+    }
     let code = page.meta().status;
     if code == 206 && request.cache.slice.get().is_none() {
         return Next::Pass(PassReason::Piece);

@@ -80,7 +80,7 @@ pub(super) fn store(exchange: &mut Exchange, head: &ResponseHead, fresh_ms: u64)
     let writer = zone.fetch_alone(KeyRef::new(&key), now);
     let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection, length: None });
     writer.push(Bytes::from_static(b"a page"));
-    complete(exchange, writer, meta);
+    complete(exchange, &held.cache.zone, writer, meta);
     let fields = exchange.request.received.head.fields();
     let found = zone.glance(KeyRef::new(&key), |selector, variant| write_variant(selector, fields, variant));
     found.expect("the page that was stored")

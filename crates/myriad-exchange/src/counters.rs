@@ -4,7 +4,7 @@ use std::fmt;
 
 use myriad_page::Counter;
 
-use crate::traffic::Board;
+use crate::traffic::{Board, ServedCounts};
 
 /// What one worker has done since it started. Each is counted where it happens, never estimated.
 #[derive(Debug, Default)]
@@ -27,6 +27,8 @@ pub struct Counters {
     pub fetches: Counter,
     /// Bytes sent to clients.
     pub bytes: Counter,
+    /// What is known of every request.
+    pub served: ServedCounts,
     /// Requests by key: servers, filters, origins, whatever is counted apart.
     pub traffic: Board,
 }

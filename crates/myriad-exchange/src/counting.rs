@@ -1,19 +1,77 @@
-//! A finished exchange counted by whom its place has for it.
+//! Requests of clients counted: as they begin, and when they are over.
 
 use std::rc::Rc;
 
-use crate::exchange::Exchange;
+use myriad_net::Connection;
 
-/// Counts a finished exchange, where its place has somebody who does.
-pub fn count(exchange: &mut Exchange) {
+use crate::exchange::{Exchange, Request};
+use crate::traffic::{Served, TlsEnd};
+use crate::worker::Generation;
+
+/// Notes that a request has begun whose server is known.
+pub fn begin(request: &Request) {
+    request.server().traffic.begin(request.site.worker.number);
+}
+
+/// Counts a request that is over, when its end has been noted; also by whom its place has for it.
+pub fn end(exchange: &mut Exchange) {
+    always(&exchange.request);
     if exchange.request.place().logs.counting.is_none() {
         return;
     }
     let site = Rc::clone(&exchange.request.site);
-    if exchange.request.outcome.finished_ms == 0 {
-        exchange.request.outcome.finished_ms = myriad_net::clock::now_ms();
-    }
     if let Some(counting) = &site.runtime.place(exchange.request.route.place).logs.counting {
         counting.count(exchange);
     }
+}
+
+/// Counts a handshake, for the server that the client has named or that its listener has for others.
+pub fn handshake(site: &Generation, connection: &Connection, end: TlsEnd) {
+    let runtime = &site.runtime;
+    site.worker.counters.served.shake_hands(end);
+    if let Some(server) = runtime.server_of(connection) {
+        runtime.server(server).traffic.shake_hands(site.worker.number, end);
+    }
+}
+
+/// Counts a client whose certificate did not convince the server of a request; `code` is that of OpenSSL, 0 where there is none.
+pub fn unverified(request: &Request, code: u32) {
+    let worker = &request.site.worker;
+    worker.counters.served.shake_hands(TlsEnd::Unverified(code));
+    request.server().traffic.shake_hands(worker.number, TlsEnd::Unverified(code));
+}
+
+/// What is counted of every request: some loads and stores in memory of this worker.
+fn always(request: &Request) {
+    let (sent, outcome) = (&request.outcome.sent, &request.outcome);
+    request.count_cache_status(sent.body_bytes);
+    let worker = &request.site.worker;
+    let place = request.place();
+    request.server().traffic.end(worker.number, sent.status, sent.request_bytes, sent.bytes);
+    if let Some(zone) = &place.logs.traffic {
+        zone.end(worker.number, sent.status, sent.request_bytes, sent.bytes);
+    }
+    let took = |until_us: u64| until_us.saturating_sub(request.received.at_us);
+    let first_us = if sent.first_us > 0 { sent.first_us } else { outcome.finished_us };
+    worker.counters.served.add(&Served {
+        version: request.received.head.version(),
+        secure: request.received.connection.tls().is_some(),
+        cache: request.cache.shown.status,
+        status: sent.status,
+        received: sent.request_bytes,
+        body: sent.body_bytes,
+        uncoded: uncoded(request),
+        times_us: (took(first_us), took(outcome.finished_us)),
+        spared_us: u64::from(request.cache.shown.spared_ms) * 1000,
+        class: place.logs.classes.as_ref().map_or(&b""[..], |classes| classes.class(request)),
+    });
+}
+
+/// The bytes of the body that was sent as they were before their coding; 0 where it has none, or did not leave whole.
+fn uncoded(request: &Request) -> u64 {
+    let (sent, answered) = (&request.outcome.sent, &request.outcome.answered);
+    if sent.body_bytes == 0 || !sent.complete {
+        return 0;
+    }
+    answered.tally.as_ref().map_or(answered.uncompressed, |tally| tally.taken.get())
 }

@@ -46,9 +46,10 @@ pub struct WorkerState {
 }
 
 impl WorkerState {
-    /// A worker that shares nothing with others and serves nobody: for requests that no client sent.
-    pub fn alone() -> std::io::Result<Self> {
-        let counters: Arc<Counters> = Arc::default();
+    /// The first worker of a site, alone: for requests that no client sent.
+    pub fn alone(site: &Runtime) -> std::io::Result<Self> {
+        let all_counters = Arc::clone(&site.traffic.workers);
+        let counters = all_counters.first().cloned().unwrap_or_default();
         Ok(Self {
             number: 0,
             files: Arc::default(),
@@ -57,7 +58,7 @@ impl WorkerState {
             failure: Arc::default(),
             logs: LogWriter::default(),
             encoder: Arc::new(Pool::start(&PoolOptions::default())?),
-            all_counters: Arc::new([Arc::clone(&counters)]),
+            all_counters,
             counters,
         })
     }

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::connection::Connection;
 use crate::deadline::Deadline;
 use crate::h1;
-use crate::tls::{self, Greeter, Greeting};
+use crate::tls::{self, Failure, Greeter, Greeting};
 
 /// The connection, taken for as long as its bytes are passed on.
 pub struct RawClient {
@@ -115,7 +115,9 @@ impl RawClient {
         match greeting {
             Greeting::Secure => Secured::Secure,
             Greeting::Plain => Secured::Plain,
-            Greeting::Failed(failure) => Secured::Failed(failure.map(|failure| failure.to_string())),
+            Greeting::Failed(failure) => {
+                Secured::Failed(failure.filter(Failure::is_told).map(|failure| failure.to_string()))
+            }
         }
     }
 

@@ -252,6 +252,8 @@ pub struct Sent {
     pub pipelined: bool,
     /// Bytes of the request: head and body (`$request_length`).
     pub request_bytes: u64,
+    /// When the first byte left, microseconds since the epoch; 0 where that was when the exchange was over.
+    pub first_us: u64,
 }
 
 #[cfg(test)]

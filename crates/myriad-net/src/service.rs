@@ -105,6 +105,11 @@ pub trait Service: 'static {
         std::process::abort();
     }
 
+    /// A handshake is over, for counting; what came of one that succeeded is known of the connection.
+    fn handshake_over(&self, connection: &Connection, failure: Option<HandshakeFailure>) {
+        let _ = (connection, failure);
+    }
+
     /// A handshake failed, for the error log.
     fn tls_failed(&self, connection: &Connection, why: &dyn Display) {
         let _ = (connection, why);
@@ -151,6 +156,21 @@ pub enum ConnectionEvent {
     HeadBegan,
     /// That head is read, or will never be.
     HeadEnded,
+}
+
+/// Why a handshake of TLS failed, as far as it is counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandshakeFailure {
+    /// The two speak no version of TLS in common.
+    NoCommonProtocol,
+    /// They know no cipher suite in common.
+    NoCommonCipher,
+    /// The client took too long.
+    TimedOut,
+    /// The client did not believe the certificate, and said so.
+    CertificateRejected,
+    /// Anything else.
+    Other,
 }
 
 /// Why a request could not be read.

@@ -16,6 +16,7 @@ mod fetches;
 mod keep;
 mod kept_lifetime;
 mod kept_proxied;
+mod kept_time;
 pub mod key;
 mod marks;
 mod page_record;
@@ -34,6 +35,7 @@ pub use fetches::{Entry, FetchBounds, Fetches, Fetching};
 pub use keep::KeepFolders;
 pub use kept_lifetime::KeptLifetime;
 pub use kept_proxied::KeptProxied;
+pub use kept_time::KeptTime;
 pub use marks::Marks;
 pub use proxied_facts::ProxiedFacts;
 pub use texts::{Parts, TextEnds, Texts};
@@ -41,4 +43,4 @@ pub use variant::{NO_VARIANT, write_variant};
 pub use zone::{
     Page, PageFacts, PageFolder, PageMeta, PageView, PageZone, STRONG_GZIP, alternative, slot, system_ms,
 };
-pub use zone_counts::{PurgeEnds, ZoneCounts};
+pub use zone_counts::{CacheZoneCount, PurgeEnds, ZoneCounts, ZoneSums};

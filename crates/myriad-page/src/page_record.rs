@@ -3,11 +3,11 @@
 use myriad_policy::{EntityTag, Lifetime, Source as FreshnessSource};
 use myriad_store::Persist;
 
-use crate::{Marks, PageFacts, PageMeta, PageView, Parts, ProxiedFacts, TextEnds};
+use crate::{KeptTime, Marks, PageFacts, PageMeta, PageView, Parts, ProxiedFacts, TextEnds};
 
 /// Format: numbers little-endian, byte strings behind their length, flags in the order of the fields.
 impl Persist for PageMeta {
-    const VERSION: u16 = 3;
+    const VERSION: u16 = 4;
 
     fn encode(page: PageView<'_>, out: &mut Vec<u8>) {
         // Every field is named here, so that the compiler points out a new one. A new field raises the version.
@@ -21,6 +21,7 @@ impl Persist for PageMeta {
             kept_lifetime,
             redirects,
             kept_proxied,
+            took,
         } = page.facts;
         let texts = page.texts();
         out.extend_from_slice(&status.to_le_bytes());
@@ -38,6 +39,7 @@ impl Persist for PageMeta {
         put_proxied(out, kept_proxied.get());
         put(out, texts.marks().as_bytes());
         put(out, texts.cut());
+        out.extend_from_slice(&took.to_bytes());
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
@@ -52,6 +54,7 @@ impl Persist for PageMeta {
         let (lifetime, proxied) = (reader.lifetime()?, reader.proxied()?);
         let marks = Marks::from_bytes(reader.bytes()?)?;
         let cut = reader.bytes()?;
+        let took = KeptTime::of_bytes(reader.array()?);
         let parts = Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason, cut };
         let facts = PageFacts {
             status,
@@ -63,6 +66,7 @@ impl Persist for PageMeta {
             redirects,
             kept_lifetime: lifetime.into(),
             kept_proxied: proxied.into(),
+            took,
         };
         reader.0.is_empty().then(|| Self::new(facts, parts.join()))
     }
@@ -255,6 +259,7 @@ mod tests {
                 born: odd.then_some(5),
             })
             .into(),
+            took: KeptTime::of_ms(if odd { 70_000 } else { 0 }),
             kept_proxied: (ProxiedFacts {
                 expired: odd.then_some(true),
                 has_cache_control: true,

@@ -57,6 +57,7 @@ fn meta(made: &Made) -> PageMeta {
         redirects: false,
         kept_lifetime: lifetime.into(),
         kept_proxied: ProxiedFacts::default().into(),
+        took: crate::KeptTime::default(),
     };
     PageMeta::new(facts, parts.join())
 }

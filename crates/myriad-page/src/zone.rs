@@ -12,6 +12,7 @@ use myriad_store::{
     Alternative, Covers, DiskEvent, DiskLimits, DiskOptions, DiskPool, Metadata, Object, Zone,
 };
 
+use crate::kept_time::KeptTime;
 use crate::{
     Fetches, KeepFolders, KeptLifetime, KeptProxied, Marks, Parts, ProxiedFacts, PurgeEnds, TextEnds, Texts,
     ZoneCounts, covering,
@@ -46,6 +47,8 @@ pub struct PageFacts {
     pub redirects: bool,
     /// Facts that `gzip_proxied` decides by: `Expires`, `no-cache` and the like.
     pub kept_proxied: KeptProxied,
+    /// How long the origin took to the head of the answer that the page was made of; 0 where that is not known.
+    pub took: KeptTime,
 }
 
 impl PageMeta {

@@ -17,14 +17,17 @@ const ENDS: usize = 1024;
 /// Counts of one worker, aligned so that two workers never write to one cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Own([Counter; STATUSES]);
+struct Own([[Counter; FIGURES]; STATUSES]);
+
+/// Figures of a cache status, in the order of the fields of [`CacheZoneCount`].
+const FIGURES: usize = 4;
 
 /// Requests by `$upstream_cache_status`.
 #[derive(Debug)]
 pub struct ZoneCounts {
     workers: Box<[Own]>,
     /// Counts of all workers beyond the first [`WORKERS`].
-    others: [AtomicU64; STATUSES],
+    others: [[AtomicU64; FIGURES]; STATUSES],
 }
 
 impl Default for ZoneCounts {
@@ -34,19 +37,67 @@ impl Default for ZoneCounts {
 }
 
 impl ZoneCounts {
-    /// Counts a request. To be called on the thread of that worker only.
-    pub fn add(&self, worker: usize, status: CacheStatus) {
-        match self.workers.get(worker) {
-            Some(own) => own.0[status as usize].add(1),
-            None => _ = self.others[status as usize].fetch_add(1, Relaxed),
+    /// Counts a request, and the bytes of its answer's body. To be called on the thread of that worker only.
+    pub fn add(&self, worker: usize, status: CacheStatus, bytes: u64) {
+        self.add_figures(worker, status, [(0, 1), (1, bytes)]);
+    }
+
+    /// Counts a page that was stored for a request of that status. To be called on the thread of that worker only.
+    pub fn add_written(&self, worker: usize, status: CacheStatus, bytes: u64) {
+        self.add_figures(worker, status, [(2, 1), (3, bytes)]);
+    }
+
+    fn add_figures(&self, worker: usize, status: CacheStatus, figures: [(usize, u64); 2]) {
+        for (figure, count) in figures {
+            match self.workers.get(worker) {
+                Some(own) => own.0[status as usize][figure].add(count),
+                None => _ = self.others[status as usize][figure].fetch_add(count, Relaxed),
+            }
         }
     }
 
-    /// Sums over all workers.
+    /// Requests of a status, of all workers.
     pub fn of(&self, status: CacheStatus) -> u64 {
-        let own: u64 = self.workers.iter().map(|own| own.0[status as usize].get()).sum();
-        own + self.others[status as usize].load(Relaxed)
+        self.figure(status as usize, 0)
     }
+
+    fn figure(&self, status: usize, figure: usize) -> u64 {
+        let own: u64 = self.workers.iter().map(|own| own.0[status][figure].get()).sum();
+        own + self.others[status][figure].load(Relaxed)
+    }
+
+    /// All counts of the zone that has that name.
+    pub fn sums(&self, name: &str) -> ZoneSums {
+        let by_status = std::array::from_fn(|status| CacheZoneCount {
+            responses: self.figure(status, 0),
+            bytes: self.figure(status, 1),
+            responses_written: self.figure(status, 2),
+            bytes_written: self.figure(status, 3),
+        });
+        ZoneSums { name: name.to_owned(), by_status }
+    }
+}
+
+/// Counts of a cache zone at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZoneSums {
+    /// Its name.
+    pub name: String,
+    /// In the order of [`CacheStatus::ALL`].
+    pub by_status: [CacheZoneCount; STATUSES],
+}
+
+/// Requests of one cache status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheZoneCount {
+    /// Answers.
+    pub responses: u64,
+    /// Bytes of their bodies that were sent.
+    pub bytes: u64,
+    /// Pages that were stored for them.
+    pub responses_written: u64,
+    /// Bytes of the bodies of these.
+    pub bytes_written: u64,
 }
 
 /// Pages that the last purges by pattern covered, by the purge's number in the zone's sequence.
@@ -77,11 +128,16 @@ mod tests {
     fn every_worker_s_requests_are_counted() {
         let counts = ZoneCounts::default();
         for worker in [0, 1, WORKERS - 1, WORKERS, WORKERS + 100] {
-            counts.add(worker, CacheStatus::Hit);
+            counts.add(worker, CacheStatus::Hit, 10);
         }
-        counts.add(0, CacheStatus::Bypass);
+        counts.add(0, CacheStatus::Bypass, 0);
+        counts.add_written(1, CacheStatus::Miss, 7);
         assert_eq!((counts.of(CacheStatus::Hit), counts.of(CacheStatus::Bypass)), (5, 1));
         assert_eq!(counts.of(CacheStatus::Miss), 0);
+        let sums = counts.sums("one").by_status;
+        let hit = CacheZoneCount { responses: 5, bytes: 50, ..CacheZoneCount::default() };
+        let miss = CacheZoneCount { responses_written: 1, bytes_written: 7, ..CacheZoneCount::default() };
+        assert_eq!((sums[CacheStatus::Hit as usize], sums[CacheStatus::Miss as usize]), (hit, miss));
     }
 
     #[test]

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use myriad_http::RequestHead;
 use myriad_log::Level;
 use myriad_net::service::{Behind, ConnectionEvent, Rejection};
-use myriad_net::{Connection, Limits, Outcome, QuicSettings, RequestBody, Sent, Service, StreamLimits};
+use myriad_net::{
+    Connection, HandshakeFailure, Limits, Outcome, QuicSettings, RequestBody, Sent, Service, StreamLimits,
+};
 use myriad_stream::Streams;
 use myriad_tls::with_certificates;
 use rustls::ServerConfig;
@@ -19,6 +21,7 @@ use rustls::server::ClientHello;
 use crate::phases::{self, Decision};
 use myriad_exchange::counters::Counters;
 use myriad_exchange::exchange::{Answer, Exchange, Pending, scratch};
+use myriad_exchange::traffic::TlsEnd;
 use myriad_exchange::worker::{Generation, WorkerState};
 use myriad_exchange::{access_log, after_sent, counting};
 
@@ -116,10 +119,9 @@ impl Drop for Waiting {
         if let Some(mut exchange) = self.0.take() {
             exchange.request.log(Level::Info, format_args!("client closed the connection while waiting"));
             exchange.request.outcome.answered.status = 499;
-            exchange.request.outcome.finished_ms = myriad_net::clock::now_ms();
+            exchange.request.outcome.end();
             exchange.request.site.worker.counters.requests.add(1);
-            exchange.request.count_cache_status();
-            counting::count(&mut exchange);
+            counting::end(&mut exchange);
             access_log::write(&mut exchange);
         }
     }
@@ -224,6 +226,14 @@ impl Service for SiteService {
         self.current.borrow().runtime.keeps_offers
     }
 
+    fn handshake_over(&self, connection: &Connection, failure: Option<HandshakeFailure>) {
+        let end = match (failure, connection.tls()) {
+            (Some(why), _) => TlsEnd::Failed(why),
+            (None, facts) => TlsEnd::Done { resumed: facts.is_some_and(|facts| facts.resumed) },
+        };
+        counting::handshake(&self.current.borrow(), connection, end);
+    }
+
     fn tls_failed(&self, connection: &Connection, why: &dyn Display) {
         self.log_client(connection, format_args!("SSL_do_handshake() failed ({why}) while SSL handshaking"));
     }
@@ -264,13 +274,13 @@ impl Service for SiteService {
         let counters = &self.worker.counters;
         counters.requests.add(1);
         counters.bytes.add(sent.bytes);
-        exchange.request.count_cache_status();
         exchange.request.outcome.sent = *sent;
-        if !after_sent::begin(&mut exchange) && !exchange.request.place().logs.access.is_empty() {
-            exchange.request.outcome.finished_ms = myriad_net::clock::now_ms();
+        let follows = after_sent::begin(&mut exchange);
+        exchange.request.outcome.end();
+        if !follows {
             access_log::write(&mut exchange);
         }
-        counting::count(&mut exchange);
+        counting::end(&mut exchange);
         let refresh = exchange.request.cache.refresh.take();
         exchange.recycle();
         refresh.map(|refresh| Box::pin(async { _ = refresh.await }) as Behind)

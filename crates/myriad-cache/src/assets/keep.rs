@@ -139,5 +139,5 @@ fn store(
     let length = Some(asset.bytes.len() as u64);
     let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection: None, length });
     writer.push(asset.bytes);
-    complete(exchange, writer, meta);
+    complete(exchange, &held.cache.zone, writer, meta);
 }

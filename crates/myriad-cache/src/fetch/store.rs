@@ -63,6 +63,7 @@ pub(super) async fn store(
         now,
         &page::marks_of(&exchange.request, &head),
     );
+    meta.facts.took = page::took(&exchange.request);
     let varies =
         selection.as_ref().filter(|selection| told::is_of_others(&exchange.request, Some(*selection)));
     let varies = varies.map(|selection| selection.selector.to_vec());
@@ -129,12 +130,12 @@ pub(super) async fn store(
         meta = meta.with_cut(&cut.encode());
     }
     if let (Some(companion), Some(body)) = (companion, writer.body()) {
-        companion.store(exchange, meta.clone(), &body);
+        companion.store(exchange, cached.cache, meta.clone(), &body);
     }
     if let Some(body) = writer.body() {
         assets::keep(exchange, cached, meta.view(), &body);
     }
-    complete(exchange, writer, meta);
+    complete(exchange, &cached.cache.zone, writer, meta);
 }
 
 /// How a piece of a body has gone into the zone.

@@ -8,9 +8,10 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_policy::{EntityTag, Lifetime, Rules, StoredFields};
 
+use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OriginPlace;
 use myriad_origin::nominated::Nominated;
-use myriad_page::{Marks, PageFacts, PageMeta, Parts, ProxiedFacts, TextEnds};
+use myriad_page::{KeptTime, Marks, PageFacts, PageMeta, Parts, ProxiedFacts, TextEnds};
 
 /// Makes the record of a page from its head, which came at `now`, ms since the epoch.
 pub(crate) fn meta_of(
@@ -73,8 +74,16 @@ pub(crate) fn meta_of(
         origin_encoded: coding.is_some(),
         no_transform: control.no_transform || is_opaque(&head.fields),
         kept_lifetime: lifetime.into(),
+        took: KeptTime::default(),
     };
     PageMeta::new(facts, parts.join())
+}
+
+/// How long the origin took to the head of its last answer to a request.
+pub(crate) fn took(request: &Request) -> KeptTime {
+    let Some(origin) = &request.origin else { return KeptTime::default() };
+    let header_ms = origin.attempts.get().last().and_then(|attempt| attempt.header_ms);
+    KeptTime::of_ms(header_ms.unwrap_or(0))
 }
 
 /// The reason phrase, unless it is the one that the status has anyway: then nothing is kept, nor looked at by a hit.

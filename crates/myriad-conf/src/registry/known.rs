@@ -77,7 +77,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     (
         "commercial",
         COMMERCIAL,
-        "ssl_key_log proxy_ssl_key_log grpc_ssl_key_log uwsgi_ssl_key_log status status_format status_zone ntlm auth_jwt \
+        "ssl_key_log proxy_ssl_key_log grpc_ssl_key_log uwsgi_ssl_key_log status status_format ntlm auth_jwt \
          auth_jwt_claim_set auth_jwt_header_set auth_jwt_key_file auth_jwt_key_request auth_jwt_leeway \
          auth_jwt_type auth_jwt_require auth_jwt_key_cache auth_oidc oidc_provider auth_require f4f \
          f4f_buffer_size hls hls_buffers hls_forward_args hls_fragment hls_mp4_buffer_size \

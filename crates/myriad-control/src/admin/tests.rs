@@ -222,7 +222,7 @@ fn nothing_is_purged_where_one_purge_makes_no_sense() {
 #[test]
 fn figures_of_each_zone_are_told_in_the_order_of_names() {
     let (administrator, zone) = site();
-    zone.counts.add(0, myriad_policy::CacheStatus::Hit);
+    zone.counts.add(0, myriad_policy::CacheStatus::Hit, 0);
     let replies = asked(&administrator, &Request::Stats(StatsRequest::default()));
     let told: Vec<_> = replies
         .iter()

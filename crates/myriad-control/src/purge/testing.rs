@@ -50,6 +50,7 @@ pub fn store(zone: &PageZone, key: &str, (host, target): (&str, &str), tags: &st
         redirects: false,
         kept_lifetime: lifetime.into(),
         kept_proxied: ProxiedFacts::default().into(),
+        took: myriad_page::KeptTime::default(),
     };
     let meta = PageMeta::new(facts, parts.join());
     let writer = zone.zone.fetch_alone(KeyRef::new(key.as_bytes()), now);

@@ -15,9 +15,10 @@ fn finish(site: &TestSite, target: &str, host: &str, status: u16) {
     exchange.request.route.host = host.into();
     let at_ms = exchange.request.received.at_ms;
     exchange.request.outcome.finished_ms = at_ms + 30;
+    exchange.request.outcome.finished_us = (at_ms + 30) * 1000;
     exchange.request.outcome.sent = Sent { status, bytes: 1000, request_bytes: 100, ..Sent::default() };
     exchange.request.cache.shown.status = Some(CacheStatus::Hit);
-    counting::count(&mut exchange);
+    counting::end(&mut exchange);
 }
 
 fn get(site: &TestSite, target: &str) -> Value {

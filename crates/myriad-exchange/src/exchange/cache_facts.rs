@@ -58,6 +58,8 @@ pub struct Shown {
     pub stored: bool,
     /// The page was fetched for another request, which this one has waited for.
     pub collapsed: bool,
+    /// How long the origin had taken to make the page that is served without it, milliseconds.
+    pub spared_ms: u32,
     /// The zone that has set [`Self::status`], by its place in [`crate::runtime::Runtime::zone_list`].
     pub zone: u16,
 }

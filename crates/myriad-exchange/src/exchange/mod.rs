@@ -48,7 +48,7 @@ pub use sink::{Line, Sink};
 pub use slice::Slice;
 pub use step::{
     AfterSent, Check, Counting, Engine, FolderHandler, Gate, Handler, HeadEdit, Hold, MethodHandler, Pending,
-    Start, Step, Verdict, Waiting,
+    Start, Step, Verdict, VisitorClasses, Waiting,
 };
 pub use variables::DocumentedVariable;
 pub use visit::{LimitStatus, Visit};

@@ -22,6 +22,8 @@ pub struct Received {
     pub head: Box<RequestHead>,
     /// When the head was complete, milliseconds since the epoch.
     pub at_ms: u64,
+    /// The same in microseconds.
+    pub at_us: u64,
     /// The client's address as a trusted proxy told it; port 0 where none was told.
     pub real: Option<SocketAddr>,
     /// Where the request stands among subrequests; none for one that has to do with none.
@@ -155,12 +157,24 @@ pub struct Outcome {
     pub waited: bool,
     /// When the exchange was over, milliseconds since the epoch; 0 before.
     pub finished_ms: u64,
+    /// The same in microseconds.
+    pub finished_us: u64,
     /// What `set $limit_rate` or `X-Accel-Limit-Rate` said, bytes a second.
     pub limit_rate: Option<u64>,
     /// What the visitor's limits said, and the seats that the exchange holds to its end; none where none were asked.
     pub visit: Option<Rc<Visit>>,
     /// What features remember.
     pub remembered: Remembered,
+}
+
+impl Outcome {
+    /// Notes that the exchange is over, unless that is known.
+    pub fn end(&mut self) {
+        if self.finished_us == 0 {
+            self.finished_us = myriad_net::clock::now_us();
+            self.finished_ms = self.finished_us / 1000;
+        }
+    }
 }
 
 /// The head of the answer.

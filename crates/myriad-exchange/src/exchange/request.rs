@@ -53,11 +53,13 @@ impl Request {
         scratch: Scratch,
     ) -> Self {
         let Scratch { head, uri, args, host, key, read, frame: _ } = scratch;
+        let at_us = myriad_net::clock::now_us();
         let received = Received {
             connection: Rc::clone(connection),
             number: connection.requests.get(),
             head,
-            at_ms: myriad_net::clock::now_ms(),
+            at_ms: at_us / 1000,
+            at_us,
             real: None,
             lineage: None,
             sink: None,
@@ -161,11 +163,11 @@ impl Request {
         self.outcome.visit.get_or_insert_default()
     }
 
-    /// Counts what the cache did for the request, once it is over.
-    pub fn count_cache_status(&self) {
+    /// Counts what the cache did for the request, once it is over; `bytes` of its body were sent.
+    pub fn count_cache_status(&self, bytes: u64) {
         let Some(status) = self.cache.shown.status else { return };
         if let Some(Some(zone)) = self.site.runtime.zone_list.get(usize::from(self.cache.shown.zone)) {
-            zone.counts.add(self.site.worker.number, status);
+            zone.counts.add(self.site.worker.number, status, bytes);
         }
     }
 

@@ -168,6 +168,12 @@ pub trait Counting: Send + Sync {
     fn count(&self, exchange: &mut Exchange);
 }
 
+/// Says which kind of robot a visitor is. A feature keeps one for the place as `Arc<dyn VisitorClasses>`.
+pub trait VisitorClasses: Send + Sync {
+    /// The class; empty for a visitor that is none.
+    fn class<'a>(&self, request: &'a Request) -> &'a [u8];
+}
+
 /// Begins what follows an answer that has been sent (`post_action`). A feature keeps one for the place as `Box<dyn AfterSent>`.
 pub trait AfterSent: Send + Sync {
     /// Begins it for a request that is over, and says whether it did: then it writes the line of the access log.

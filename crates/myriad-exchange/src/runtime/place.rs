@@ -7,7 +7,8 @@ use myriad_log::{AccessLog, ErrorLog};
 use myriad_net::Timeouts;
 use myriad_script::{Program, Template};
 
-use crate::exchange::{AfterSent, Counting, Exchange, Filters, Gate, Handler};
+use crate::exchange::{AfterSent, Counting, Exchange, Filters, Gate, Handler, VisitorClasses};
+use crate::traffic::TrafficZone;
 
 use super::{ErrorPage, FilePlace, HeaderRules, Offer, PlaceFeatures, PlaceId};
 
@@ -114,6 +115,10 @@ pub struct LogRules {
     pub uninitialized: bool,
     /// What counts the requests; none where they are not counted apart.
     pub counting: Option<Box<dyn Counting>>,
+    /// The location's `status_zone`; none where it has none.
+    pub traffic: Option<Arc<TrafficZone>>,
+    /// What tells robots from other visitors; none where nothing does.
+    pub classes: Option<Arc<dyn VisitorClasses>>,
     /// What follows an answer that has been sent, and writes the line of the access log then; none where nothing does.
     pub after_sent: Option<Box<dyn AfterSent>>,
 }

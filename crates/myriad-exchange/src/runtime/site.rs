@@ -19,6 +19,7 @@ use super::{
     Place, PlaceId, PlannedStaple, ServerId, ServerPurge, Shortcut, VariableRef, VariableRegistry,
 };
 use crate::exchange::Request;
+use crate::traffic::{Traffic, TrafficZone};
 use myriad_page::PageZone;
 
 /// Everything that a request needs to know of the site.
@@ -77,6 +78,10 @@ pub struct Runtime {
     pub resolvers: Vec<Arc<ResolverConfig>>,
     /// Names for explanations.
     pub atlas: Atlas,
+    /// What its workers have counted.
+    pub traffic: Arc<Traffic>,
+    /// The traffic zones of its servers and locations, each once, in the order of kinds and names.
+    pub traffic_zones: Vec<Arc<TrafficZone>>,
 }
 
 /// How a server speaks TLS.
@@ -109,6 +114,8 @@ pub struct Server {
     pub streams: StreamLimits,
     /// `https_only`.
     pub https_only: Option<Box<HttpsOnly>>,
+    /// Where its requests are counted: its `status_zone`, or its first name.
+    pub traffic: Arc<TrafficZone>,
     /// The first name as written, for `$server_name` and redirects.
     pub name: Box<[u8]>,
     /// Its own settings, for requests that reach no location.
@@ -170,6 +177,13 @@ impl Runtime {
         let server = self.server(meant.unwrap_or(hosts.default));
         // What was agreed on by TLS holds.
         (hosts.http2 || server.http2 || connection.tls().is_some()).then_some(server.streams)
+    }
+
+    /// The server that a client has named by TLS, else the default one of its listener.
+    pub fn server_of(&self, connection: &Connection) -> Option<ServerId> {
+        let hosts = self.hosts(connection)?;
+        let meant = connection.tls().and_then(|facts| named(hosts, facts.server_name.as_deref()));
+        Some(meant.unwrap_or(hosts.default))
     }
 
     /// The listener of that number, if its clients speak QUIC.

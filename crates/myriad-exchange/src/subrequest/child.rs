@@ -23,7 +23,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         let request = &mut self.exchange.request;
-        request.count_cache_status();
+        request.count_cache_status(self.bytes);
         if !request.place().logs.subrequests {
             return;
         }

@@ -38,7 +38,7 @@ struct Following {
 impl Drop for Following {
     fn drop(&mut self) {
         let request = &mut self.exchange.request;
-        request.count_cache_status();
+        request.count_cache_status(0);
         if request.outcome.answered.status == 0 {
             request.outcome.answered.status = request.outcome.sent.status;
         }

@@ -6,7 +6,7 @@ use myriad_page::Counter;
 use myriad_policy::CacheStatus;
 
 use super::key::{TrafficKey, TrafficKind};
-use super::times::Times;
+use super::times::LastTimes;
 
 /// Most bounds of a histogram.
 pub const MOST_BUCKETS: usize = 32;
@@ -52,7 +52,7 @@ pub struct TrafficCounts {
 #[derive(Debug)]
 pub(super) struct Durations {
     pub(super) sum_ms: Counter,
-    pub(super) times: Times,
+    pub(super) times: LastTimes,
     /// The upper bounds of the histogram, milliseconds, rising.
     pub(super) bounds: Arc<[u64]>,
     /// How many took no longer than each bound.
@@ -63,7 +63,7 @@ impl Durations {
     fn new(bounds: &Arc<[u64]>) -> Self {
         Self {
             sum_ms: Counter::default(),
-            times: Times::default(),
+            times: LastTimes::default(),
             bounds: Arc::clone(bounds),
             within: bounds.iter().map(|_| Counter::default()).collect(),
         }

@@ -13,18 +13,18 @@ const LONGEST_MS: u64 = (1 << DURATION_BITS) - 1;
 
 /// The last durations by one worker, each in one word with the moment of its end, so that a reader never sees a half of it.
 #[derive(Debug)]
-pub(super) struct Times {
+pub(super) struct LastTimes {
     written: Counter,
     words: [AtomicU64; LAST_TIMES],
 }
 
-impl Default for Times {
+impl Default for LastTimes {
     fn default() -> Self {
         Self { written: Counter::default(), words: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 }
 
-impl Times {
+impl LastTimes {
     /// Adds a duration that has ended at a moment, both in milliseconds.
     pub(super) fn add(&self, at_ms: u64, duration_ms: u64) {
         let word = at_ms << DURATION_BITS | duration_ms.min(LONGEST_MS);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn last_durations_are_kept_with_their_moments() {
-        let times = Times::default();
+        let times = LastTimes::default();
         for number in 1..=LAST_TIMES as u64 + 1 {
             times.add(1_700_000_000_000 + number, number);
         }

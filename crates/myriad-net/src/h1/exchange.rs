@@ -205,6 +205,7 @@ impl<S: Service> Parts<S> {
             kept: !response.close,
             chunked: response.chunked,
             request_bytes: facts.bytes + body.received(),
+            first_us: progress.first_us,
         };
         let behind = service.finish(&buffers.head, &connection, response.ticket, &sent);
         request_buffers::give_head(response.head.text);

@@ -33,14 +33,20 @@ use read::Read;
 async fn greet<S: Service>(service: &S, connection: &Connection) -> bool {
     // Boxed: an idle connection does not carry the room for it.
     match Box::pin(tls::accept(&tls::OfService(service), connection)).await {
-        Greeting::Secure => true,
+        Greeting::Secure => {
+            service.handshake_over(connection, None);
+            true
+        }
         Greeting::Plain => {
             connection.plain_to_tls.set(true);
             true
         }
-        Greeting::Failed(error) => {
-            if let Some(error) = error {
-                service.tls_failed(connection, &error);
+        Greeting::Failed(failure) => {
+            if let Some(failure) = failure {
+                service.handshake_over(connection, Some(failure.counted()));
+                if failure.is_told() {
+                    service.tls_failed(connection, &failure);
+                }
             }
             false
         }

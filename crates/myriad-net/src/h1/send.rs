@@ -32,6 +32,8 @@ pub(super) struct Progress {
     pub(super) written: u64,
     pub(super) complete: bool,
     pub(super) client_closed: bool,
+    /// When the first byte was written, microseconds since the epoch; 0 where all was written at once.
+    pub(super) first_us: u64,
     /// The client took nothing for `send_timeout`.
     pub(super) timed_out: bool,
     /// The client took less than `client_min_rate`.
@@ -90,6 +92,7 @@ pub(super) fn now<T>(
         written: written as u64,
         complete,
         client_closed,
+        first_us: 0,
         timed_out: false,
         too_slow: false,
     };
@@ -134,6 +137,8 @@ fn taken(connection: &Connection) -> impl Fn() -> Option<u64> {
 struct Sender {
     head: u64,
     written: u64,
+    /// When the first byte was written, microseconds since the epoch; 0 before.
+    first_us: u64,
     queue: VecDeque<Bytes>,
     queued: usize,
     source: Source,
@@ -160,6 +165,7 @@ impl Sender {
         let mut sender = Self {
             head: response.head.text.len() as u64,
             written: response.sent_already as u64,
+            first_us: if response.sent_already > 0 { crate::clock::now_us() } else { 0 },
             queue: VecDeque::new(),
             queued: 0,
             source: Source::Done,
@@ -233,6 +239,9 @@ impl Sender {
             };
             match step {
                 Poll::Ready(Ok(written)) => {
+                    if self.written == 0 {
+                        self.first_us = crate::clock::now_us();
+                    }
                     self.written += written as u64;
                     if self.moved(connection, written, terms) {
                         return Poll::Ready(self.too_slow());
@@ -276,6 +285,7 @@ impl Sender {
             written: self.written,
             complete,
             client_closed,
+            first_us: self.first_us,
             timed_out: false,
             too_slow: false,
         }

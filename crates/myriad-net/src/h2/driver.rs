@@ -266,7 +266,7 @@ impl<S: Service> Driver<S> {
         let Stage::Sending(sending) = exchange.stage else { return };
         let response = sending.response;
         let status = if response.drop_connection { 0 } else { response.head.status() };
-        let sent = exchange::account(over, status, request_bytes);
+        let sent = exchange::account(over, status, request_bytes, sending.first_us);
         // A stream ends by itself: no client waits for a close.
         drop(self.service.finish(&RequestHead::new(), &self.connection, response.ticket, &sent));
         crate::request_buffers::give_head(response.head.text);

@@ -80,6 +80,8 @@ pub(super) struct Sending<T> {
     pub(super) outgoing: Option<Outgoing>,
     /// The head waits for the first piece.
     pub(super) is_held: bool,
+    /// When the codec was given the head, microseconds since the epoch; 0 before.
+    pub(super) first_us: u64,
     /// The next piece is waited for: there is none until the stream is woken.
     pub(super) is_parked: bool,
     /// Its body comes in pieces, which nobody else holds.
@@ -89,7 +91,8 @@ pub(super) struct Sending<T> {
 impl<T> Sending<T> {
     pub(super) fn new(response: Response<T>, outgoing: Option<Outgoing>, is_held: bool) -> Self {
         let is_pulled = outgoing.is_some();
-        Self { response, outgoing, is_held, is_parked: false, is_pulled }
+        let first_us = if is_held { 0 } else { crate::clock::now_us() };
+        Self { response, outgoing, is_held, first_us, is_parked: false, is_pulled }
     }
 }
 
@@ -144,7 +147,7 @@ impl<T> Exchange<T> {
 }
 
 /// What a driver tells of an answer that is over.
-pub(super) fn account(over: &myriad_http::h2::Over, status: u16, request_bytes: u64) -> Sent {
+pub(super) fn account(over: &myriad_http::h2::Over, status: u16, request_bytes: u64, first_us: u64) -> Sent {
     Sent {
         status,
         head_bytes: over.sent.head,
@@ -156,6 +159,7 @@ pub(super) fn account(over: &myriad_http::h2::Over, status: u16, request_bytes: 
         kept: true,
         chunked: false,
         request_bytes,
+        first_us,
     }
 }
 

@@ -174,6 +174,7 @@ impl<S: Service> Driver<S> {
             moved = true;
             let head = &sending.response.head;
             if std::mem::take(&mut sending.is_held) && !matches!(piece, Some(Err(_))) {
+                sending.first_us = crate::clock::now_us();
                 self.codec.respond(stream, head.status(), fields(head), false);
             }
             match piece {

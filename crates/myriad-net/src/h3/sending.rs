@@ -50,6 +50,8 @@ pub(super) struct Sending<T> {
     /// Bytes of frames around the body.
     framing: u64,
     written: u64,
+    /// When the stream took the first byte, microseconds since the epoch; 0 before.
+    first_us: u64,
     /// How long the client is waited for; made when it is waited for first.
     patience: Option<Box<(Deadline, Patience)>>,
     trailers: bool,
@@ -85,6 +87,7 @@ impl<T> Sending<T> {
             head,
             framing,
             written: 0,
+            first_us: 0,
             patience: None,
         };
         sending.push(Bytes::from(out));
@@ -123,6 +126,9 @@ impl<T> Sending<T> {
                 Ok(written) => {
                     self.queue.drain(..written.chunks);
                     self.queued -= written.bytes;
+                    if self.written == 0 {
+                        self.first_us = crate::clock::now_us();
+                    }
                     self.written += written.bytes as u64;
                     if self.moved(written.bytes as u64) {
                         return Poll::Ready(Ended::TooSlow);
@@ -210,6 +216,7 @@ impl<T> Sending<T> {
             complete: ended == Ended::Whole,
             client_closed: matches!(ended, Ended::Unwanted | Ended::TimedOut | Ended::TooSlow),
             kept: true,
+            first_us: self.first_us,
             ..Sent::default()
         }
     }

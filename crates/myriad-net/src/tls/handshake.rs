@@ -15,6 +15,7 @@ use super::half_open::HalfOpen;
 use super::session::Wire;
 use super::{Offer, Session, TlsFacts, hearing};
 use crate::connection::Connection;
+use crate::service::HandshakeFailure;
 
 /// The first byte of a TLS record that holds a handshake (RFC 8446 section 5.1).
 const HANDSHAKE_RECORD: u8 = 22;
@@ -31,7 +32,7 @@ pub(crate) enum Greeting {
     Secure,
     /// The client speaks plain HTTP to a port of TLS.
     Plain,
-    /// Not at all.
+    /// Not at all; why, unless the client has not begun to shake hands.
     Failed(Option<Failure>),
 }
 
@@ -41,6 +42,51 @@ pub(crate) enum Failure {
     Protocol(rustls::Error),
     /// Its client has begun too many others since.
     TooMany,
+    /// The client took too long.
+    TimedOut,
+    /// The client went away, or wanted no more than the handshake, or a server that refuses it.
+    BrokenOff,
+}
+
+impl Failure {
+    /// Whether the error log is told of it: not of what every client may do.
+    pub(crate) fn is_told(&self) -> bool {
+        matches!(self, Self::Protocol(_) | Self::TooMany)
+    }
+
+    /// What it is counted as.
+    pub(crate) fn counted(&self) -> HandshakeFailure {
+        use rustls::AlertDescription::{
+            BadCertificate, CertificateExpired, CertificateRevoked, CertificateUnknown, UnknownCA,
+            UnsupportedCertificate,
+        };
+        use rustls::PeerIncompatible::{
+            NoCipherSuitesInCommon, ServerDoesNotSupportTls12Or13, ServerTlsVersionIsDisabledByOurConfig,
+            SupportedVersionsExtensionRequired, Tls12NotOffered, Tls12NotOfferedOrEnabled,
+        };
+        match self {
+            Self::TimedOut => HandshakeFailure::TimedOut,
+            Self::Protocol(rustls::Error::PeerIncompatible(NoCipherSuitesInCommon)) => {
+                HandshakeFailure::NoCommonCipher
+            }
+            Self::Protocol(rustls::Error::PeerIncompatible(
+                ServerDoesNotSupportTls12Or13
+                | ServerTlsVersionIsDisabledByOurConfig
+                | SupportedVersionsExtensionRequired
+                | Tls12NotOffered
+                | Tls12NotOfferedOrEnabled,
+            )) => HandshakeFailure::NoCommonProtocol,
+            Self::Protocol(rustls::Error::AlertReceived(
+                BadCertificate
+                | CertificateExpired
+                | CertificateRevoked
+                | CertificateUnknown
+                | UnknownCA
+                | UnsupportedCertificate,
+            )) => HandshakeFailure::CertificateRejected,
+            Self::Protocol(_) | Self::TooMany | Self::BrokenOff => HandshakeFailure::Other,
+        }
+    }
 }
 
 impl fmt::Display for Failure {
@@ -48,6 +94,8 @@ impl fmt::Display for Failure {
         match self {
             Self::Protocol(error) => error.fmt(f),
             Self::TooMany => f.write_str("too many handshakes of this address are under way"),
+            Self::TimedOut => f.write_str("the client took too long"),
+            Self::BrokenOff => f.write_str("the client went away"),
         }
     }
 }
@@ -64,7 +112,13 @@ pub(crate) async fn accept<G: Greeter>(greeter: &G, connection: &Connection) -> 
     let announced = greeter.expects_proxy_header(connection);
     let mut state = if announced { Handshake::Announced } else { Handshake::First };
     poll_fn(|cx| match state.poll(greeter, connection, cx) {
-        Poll::Pending => connection.deadline.poll_expired(cx).map(|()| Greeting::Failed(None)),
+        Poll::Pending => {
+            let begun = matches!(state, Handshake::Hello(..) | Handshake::Keys { .. });
+            connection
+                .deadline
+                .poll_expired(cx)
+                .map(|()| Greeting::Failed(begun.then_some(Failure::TimedOut)))
+        }
         ready @ Poll::Ready(_) => ready,
     })
     .await
@@ -113,7 +167,7 @@ impl Handshake {
                         Err(failure) => return Poll::Ready(failure),
                     };
                     let Self::Hello(_, counted) = std::mem::replace(self, Self::First) else {
-                        return Poll::Ready(Greeting::Failed(None));
+                        return Poll::Ready(Greeting::Failed(Some(Failure::BrokenOff)));
                     };
                     match choose(greeter, connection, accepted) {
                         Ok((session, offer)) => {
@@ -127,11 +181,11 @@ impl Handshake {
                         return Poll::Ready(failure);
                     }
                     let Self::Keys { session, offer, .. } = std::mem::replace(self, Self::First) else {
-                        return Poll::Ready(Greeting::Failed(None));
+                        return Poll::Ready(Greeting::Failed(Some(Failure::BrokenOff)));
                     };
                     if session.alpn_protocol() == Some(CHALLENGE) {
                         bid_farewell(session, connection);
-                        return Poll::Ready(Greeting::Failed(None));
+                        return Poll::Ready(Greeting::Failed(Some(Failure::BrokenOff)));
                     }
                     let facts = TlsFacts::of(&session, offer);
                     connection.secure(facts, Session::new(*session, connection.sizes_records.get()));
@@ -188,10 +242,10 @@ fn poll_hello(
             }
         }
         match acceptor.read_tls(&mut Wire { transport: connection.socket.transport(), cx }) {
-            Ok(0) => return Poll::Ready(Err(Greeting::Failed(None))),
+            Ok(0) => return Poll::Ready(Err(Greeting::Failed(Some(Failure::BrokenOff)))),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
-            Err(_) => return Poll::Ready(Err(Greeting::Failed(None))),
+            Err(_) => return Poll::Ready(Err(Greeting::Failed(Some(Failure::BrokenOff)))),
         }
     }
 }
@@ -206,7 +260,7 @@ fn choose<G: Greeter>(
         // RFC 6066 section 3: a server that the client did not mean says so.
         let unrecognized_name = [21, 3, 3, 0, 2, 2, 112];
         let _ = io::Write::write(&mut &connection.socket, &unrecognized_name);
-        return Err(Greeting::Failed(None));
+        return Err(Greeting::Failed(Some(Failure::BrokenOff)));
     };
     connection.sizes_records.set(config.max_fragment_size.is_none());
     let mut offer = greeter.keeps_offers().then(|| Box::new(Offer::of(&accepted, &config)));
@@ -233,7 +287,7 @@ fn poll_keys(
             match session.write_tls(&mut Wire { transport, cx }) {
                 Ok(1..) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
-                _ => return Poll::Ready(Err(Greeting::Failed(None))),
+                _ => return Poll::Ready(Err(Greeting::Failed(Some(Failure::BrokenOff)))),
             }
         }
         if !session.is_handshaking() {
@@ -247,10 +301,10 @@ fn poll_keys(
             });
         }
         match session.read_tls(&mut Wire { transport, cx }) {
-            Ok(0) => return Poll::Ready(Err(Greeting::Failed(None))),
+            Ok(0) => return Poll::Ready(Err(Greeting::Failed(Some(Failure::BrokenOff)))),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
-            Err(_) => return Poll::Ready(Err(Greeting::Failed(None))),
+            Err(_) => return Poll::Ready(Err(Greeting::Failed(Some(Failure::BrokenOff)))),
         }
         let (taken_in, scheme) = hearing(|| session.process_new_packets());
         if let Some(offer) = offer.as_deref_mut() {

@@ -18,7 +18,7 @@ mod tests;
 pub use facts::{Judged, Judgement, Offer, Readings, TlsFacts};
 pub use greeter::Greeter;
 pub(crate) use greeter::OfService;
-pub(crate) use handshake::{Greeting, accept, poll_header};
+pub(crate) use handshake::{Failure, Greeting, accept, poll_header};
 pub(crate) use session::Session;
 pub use signed::client_has_signed;
 pub(crate) use signed::hearing;

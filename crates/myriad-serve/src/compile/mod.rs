@@ -22,6 +22,7 @@ mod shortcut;
 mod stream;
 mod timeouts;
 mod tls;
+mod traffic;
 mod unused;
 
 use std::collections::HashMap;
@@ -40,6 +41,7 @@ use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::{
     AcmePlan, Atlas, Loaded, OriginGroup, Place, PlannedStaple, Reads, Runtime, Server, Shared,
 };
+use myriad_exchange::traffic::Traffic;
 use myriad_gate::{self as gates, Gates};
 use myriad_page::PageZone;
 use myriad_stream::StreamRuntime;
@@ -57,6 +59,8 @@ pub(crate) struct Kept {
     pub tls: myriad_tls::Kept,
     /// What `stream` goes on with.
     pub stream: myriad_stream::Kept,
+    /// What was counted.
+    pub traffic: Arc<Traffic>,
     /// Certificates that renew themselves.
     pub acme: myriad_tls::Orders,
     /// How many configurations have run before.
@@ -284,6 +288,7 @@ impl<'a> Compile<'a> {
         if !errors.is_empty() {
             return Err(errors);
         }
+        let traffic_zones = traffic::zones(&servers, &places);
         let is_read = |what| variables.iter().any(|variable| variable.reads(what));
         Ok(Runtime {
             prefix: around.prefix.to_owned(),
@@ -313,6 +318,8 @@ impl<'a> Compile<'a> {
             loaded,
             resolvers,
             atlas,
+            traffic: Arc::clone(&around.kept.traffic),
+            traffic_zones,
         })
     }
 

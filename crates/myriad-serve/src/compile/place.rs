@@ -4,15 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use myriad_conf::model::LimitExcept as LimitExceptConf;
-use myriad_conf::settings::{
-    self, BodyInFile, ClientSettings, Handler as HandlerConf, LogSettings, Settings,
-};
+use myriad_conf::settings::{self, BodyInFile, ClientSettings, Handler as HandlerConf, Settings};
 use myriad_conf::{Span, Text};
 use myriad_files::{Naming, TempFolder};
 use myriad_script::{Program, Template};
 
 use super::Compile;
 use super::timeouts::timeouts;
+use super::traffic;
 use crate::features;
 use myriad_cache::handler::OriginHandler;
 use myriad_content::files::{self, FileHandler};
@@ -88,7 +87,7 @@ impl Compile<'_> {
             headers: self.in_answer(|compile| compile.headers(settings)),
             filters: myriad_output::compiled_filters(self, settings),
             offer: myriad_output::encoding::offer(settings, self),
-            logs: self.in_answer(|compile| compile.log_rules(&settings.log)),
+            logs: self.in_answer(|compile| compile.log_rules(settings)),
             redirects: RedirectRules {
                 absolute: content.absolute_redirect,
                 port: content.port_in_redirect,
@@ -100,6 +99,7 @@ impl Compile<'_> {
         };
         place.logs.counting = place.features.take();
         place.logs.after_sent = place.features.take();
+        place.logs.classes = place.features.take();
         self.places.push(place);
         let label = self.apart(|compile| compile.label(settings));
         self.atlas.places.push(label);
@@ -122,7 +122,8 @@ impl Compile<'_> {
         }
     }
 
-    fn log_rules(&mut self, log: &LogSettings) -> LogRules {
+    fn log_rules(&mut self, settings: &Settings) -> LogRules {
+        let log = &settings.log;
         LogRules {
             access: log.access.iter().filter_map(|one| self.access_log(one, log.open_files)).collect(),
             errors: self.error_log(&log.error),
@@ -131,6 +132,8 @@ impl Compile<'_> {
             rewrites: log.rewrite,
             uninitialized: log.uninitialized_variable_warn,
             counting: None,
+            traffic: traffic::of_location(&self.around.kept.traffic, settings),
+            classes: None,
             after_sent: None,
         }
     }

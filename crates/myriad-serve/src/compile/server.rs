@@ -11,6 +11,7 @@ use myriad_net::{Limits, StreamLimits};
 use super::Compile;
 use super::place::PlaceContext;
 use super::timeouts::timeouts;
+use super::traffic;
 use crate::features::https_only;
 use myriad_exchange::runtime::{HttpsOnly, Listener, Place, Server, ServerId};
 use myriad_script::ServerNames;
@@ -50,6 +51,7 @@ impl Compile<'_> {
             clients,
             named: self.named_certificates(server),
             streams: streams(&server.settings),
+            traffic: traffic::of_server(&self.around.kept.traffic, server),
             name: server.primary_name.bytes().into(),
             place,
             rewrite,

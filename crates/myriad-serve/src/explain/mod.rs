@@ -78,7 +78,8 @@ pub fn explain(
     let surroundings =
         Surroundings { prefix, folder, tls_files, listeners: &listeners, logs: &logs, kept: &mut kept };
     let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
-    let site = Rc::new(Generation::new(runtime, Rc::new(WorkerState::alone()?), &Phases));
+    let worker = Rc::new(WorkerState::alone(&runtime)?);
+    let site = Rc::new(Generation::new(runtime, worker, &Phases));
     let lines = Rc::new(Lines::default());
     let sink: Rc<dyn Sink> = Rc::clone(&lines) as _;
     let Some((listener, local, secure)) = listener(&addresses, question) else {

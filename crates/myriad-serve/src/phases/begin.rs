@@ -11,6 +11,7 @@ use super::watch;
 use super::{challenge, client, locate, rewrite, server_options, shortcut};
 use crate::features::{https_only, real_ip};
 use myriad_control::purge::request as purge;
+use myriad_exchange::counting;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
 
@@ -19,9 +20,12 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
     if !challenge::is_pending(exchange)
         && let Some(step) = shortcut::take(exchange)
     {
+        counting::begin(&exchange.request);
         return run(exchange, Entry::Step(step));
     }
-    let entry = match choose_server(exchange) {
+    let chosen = choose_server(exchange);
+    counting::begin(&exchange.request);
+    let entry = match chosen {
         Ok(()) if is_never_allowed(exchange) => {
             Entry::Step(refuse(exchange, 405, "client sent method that is not allowed"))
         }
@@ -93,6 +97,7 @@ fn purge_of_many(exchange: &mut Exchange) -> Option<Step> {
 /// Answers a request that could not be read.
 pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
     default_server(exchange);
+    counting::begin(&exchange.request);
     let status = match why {
         Rejection::Malformed(error) => {
             let what = error.as_str();

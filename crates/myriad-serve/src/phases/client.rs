@@ -5,6 +5,7 @@ use myriad_http::Method;
 use myriad_log::Level;
 use myriad_tls::StatusCheck;
 
+use myriad_exchange::counting;
 use myriad_exchange::exchange::Exchange;
 
 /// Why a request is refused.
@@ -59,15 +60,17 @@ pub(super) fn refusal(exchange: &Exchange) -> Option<Refusal> {
     }
     match myriad_tls::judge(facts, Some(rules), now_s()) {
         None if rules.mandatory => {
+            counting::unverified(request, 0);
             Some(Refusal { status: 496, message: "client sent no required SSL certificate".to_owned() })
         }
         None | Some(Ok(())) => None,
         // Codes 18 to 21: the signer is unknown here, which `optional_no_ca` allows.
         Some(Err((18..=21, _))) if rules.lets_strangers => None,
-        Some(Err((code, why))) => Some(Refusal {
-            status: 495,
-            message: format!("client SSL certificate verify error: ({code}:{why})"),
-        }),
+        Some(Err((code, why))) => {
+            counting::unverified(request, code);
+            let message = format!("client SSL certificate verify error: ({code}:{why})");
+            Some(Refusal { status: 495, message })
+        }
     }
 }
 

@@ -49,6 +49,7 @@ impl Site {
         let issuers = runtime.acme.iter().flat_map(|plan| &plan.issuers);
         inner.kept.acme.settle(issuers.flat_map(|planned| &planned.slots));
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
+        inner.kept.traffic.prune();
         inner.kept.peers.prune();
         inner.kept.generations += 1;
         inner.kept.stream.settle(model);

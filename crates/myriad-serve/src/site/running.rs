@@ -28,10 +28,11 @@ use crate::quic::Quic;
 use crate::shortage::{self, Room};
 use myriad_control::admin::Administrator;
 use myriad_control::purge::{self, Outcome, Refused};
-use myriad_exchange::counters::{Counters, Snapshot};
+use myriad_exchange::counters::Snapshot;
 use myriad_exchange::failure::Failure;
 use myriad_exchange::keeping::Keeper;
 use myriad_exchange::runtime::Runtime;
+use myriad_exchange::traffic::Traffic;
 
 /// Threads that read and write the files of all zones.
 const DISK_THREADS: usize = 3;
@@ -74,7 +75,11 @@ impl Site {
         logs.take(inherited.logs);
         let keeper = Arc::clone(&inherited.keeper) as _;
         let tls = myriad_tls::Kept::inheriting(inherited.ticket_keys, keeper);
-        let mut kept = Kept { tls, ..Kept::default() };
+        let count = match model.main.worker_processes {
+            WorkerProcesses::Count(count) => count as usize,
+            WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        };
+        let mut kept = Kept { tls, traffic: Arc::new(Traffic::new(count)), ..Kept::default() };
         let mut numbers = HashMap::new();
         let sockets = number(inherited.listeners, &mut numbers);
         let surroundings = Surroundings {
@@ -90,11 +95,6 @@ impl Site {
         let quic = Quic::new(&inherited.quic_secret, inherited.process);
         let disks = DiskPool::start(DISK_THREADS)?;
         open_zones(&runtime, &disks, &inherited.keeper);
-        let count = match model.main.worker_processes {
-            WorkerProcesses::Count(count) => count as usize,
-            WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        };
-        let all_counters: Arc<[Arc<Counters>]> = (0..count).map(|_| Arc::default()).collect();
         let wanted = model.main.worker_connections as usize;
         let room = Room::fit(wanted, count, sockets.len(), &runtime.zone_log);
         let files = Arc::<FileCache>::default();
@@ -103,7 +103,7 @@ impl Site {
         let shared = Shared {
             room,
             failure: Arc::clone(&failure),
-            all_counters,
+            all_counters: Arc::clone(&kept.traffic.workers),
             files,
             encoder: Arc::new(Pool::start(&PoolOptions::default())?),
         };

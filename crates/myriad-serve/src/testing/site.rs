@@ -96,7 +96,7 @@ pub fn compiled(folder: &Path, text: &str) -> Runtime {
 
 /// A site as a worker of its own runs it.
 pub fn generation(runtime: Runtime) -> Rc<Generation> {
-    let worker = WorkerState::alone().expect("threads");
+    let worker = WorkerState::alone(&runtime).expect("threads");
     Rc::new(Generation::new(Arc::new(runtime), Rc::new(worker), &Phases))
 }
 

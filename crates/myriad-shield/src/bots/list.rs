@@ -3,9 +3,12 @@
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use myriad_conf::registry::parse_network;
 use myriad_conf::settings::Network;
+
+use super::memo;
 
 /// Most bytes of `User-Agent` that are looked at: longer ones are made up.
 const AGENT: usize = 512;
@@ -24,6 +27,8 @@ pub(super) struct Line {
 /// Lines, of which the first that fits counts.
 #[derive(Debug)]
 pub(super) struct BotList {
+    /// Tells it from those of other configurations, in what workers remember.
+    number: u64,
     lines: Vec<Line>,
     /// The lines' texts in small letters, each with its line, in the order of their bytes.
     texts: Vec<(Box<[u8]>, usize)>,
@@ -42,6 +47,9 @@ pub(super) struct Bot<'a> {
     pub verified: Option<bool>,
 }
 
+/// The number of the next list.
+static NUMBER: AtomicU64 = AtomicU64::new(1);
+
 impl BotList {
     /// A list of these lines, and of the built-in ones behind them.
     pub(super) fn new(mut lines: Vec<Line>, builtin: bool) -> Self {
@@ -58,7 +66,7 @@ impl BotList {
             before(first)..before(first + 1)
         };
         let by_first = Box::new(std::array::from_fn(of));
-        Self { lines, texts, by_first }
+        Self { number: NUMBER.fetch_add(1, Relaxed), lines, texts, by_first }
     }
 
     /// The built-in list.
@@ -72,7 +80,8 @@ impl BotList {
         if agent.is_empty() {
             return Some(Bot { class: b"unknown", name: b"", verified: None });
         }
-        let line = self.line(&agent[..agent.len().min(AGENT)])?;
+        let agent = &agent[..agent.len().min(AGENT)];
+        let line = self.lines.get(memo::line(self.number, agent, || self.line(agent)))?;
         if line.class.is_empty() {
             return None;
         }
@@ -82,8 +91,8 @@ impl BotList {
         Some(Bot { class, name: &line.agent, verified })
     }
 
-    /// The first line whose text the agent holds.
-    fn line(&self, agent: &[u8]) -> Option<&Line> {
+    /// The number of the first line whose text the agent holds; one that no line has for none.
+    fn line(&self, agent: &[u8]) -> usize {
         let agent = agent.to_ascii_lowercase();
         let mut first = usize::MAX;
         for (at, byte) in agent.iter().enumerate() {
@@ -93,7 +102,7 @@ impl BotList {
                 }
             }
         }
-        self.lines.get(first)
+        first
     }
 }
 

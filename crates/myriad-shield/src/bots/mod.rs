@@ -4,17 +4,20 @@
 //! |---|---|
 //! | `presets/bots.conf` | the built-in list |
 //! | `list` | a list, and a visitor looked up in it |
+//! | `memo` | what a worker has found out of the last visitors |
 //! | `directives`, `settings` | the block `bots`; what it says |
 //! | `variables` | `$bot`, `$bot_name`, `$bot_verified` |
 
 mod directives;
 mod list;
+mod memo;
 mod settings;
 mod variables;
 
 use std::sync::Arc;
 
 use myriad_conf::settings::Settings;
+use myriad_exchange::exchange::VisitorClasses;
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
@@ -25,8 +28,10 @@ use settings::BotSettings;
 pub const FEATURE: Feature =
     Feature::new("shield", directives::ROWS).compiled_by(compile).with_variables(variables::VARIABLES);
 
-/// Keeps the list of a configuration that has its own lines.
+/// Keeps the list of a configuration that has its own lines, and what counts requests by class.
 fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    let classes: Arc<dyn VisitorClasses> = compiler.share(|_| variables::Classes);
+    features.keep(classes);
     if settings.feature::<BotSettings>().is_said {
         let list = compiler.share(|http| {
             let said = http.settings.feature::<BotSettings>();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use myriad_conf::registry::Status;
-use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::{Request, VisitorClasses};
 use myriad_exchange::runtime::Reads;
 use myriad_exchange::runtime::Value::Made;
 use myriad_http::Known;
@@ -31,13 +31,22 @@ fn find(request: &Request) -> Option<Bot<'_>> {
 }
 
 fn class(request: &Request, out: &mut Vec<u8>) -> bool {
-    let class = match find(request) {
-        Some(bot) => bot.class,
-        None if is_fetched_ahead(request) => b"prefetch",
-        None => return false,
-    };
+    let class = Classes.class(request);
     out.extend_from_slice(class);
-    true
+    !class.is_empty()
+}
+
+/// The classes by which requests are counted: the values of `$bot`.
+pub(super) struct Classes;
+
+impl VisitorClasses for Classes {
+    fn class<'a>(&self, request: &'a Request) -> &'a [u8] {
+        match find(request) {
+            Some(bot) => bot.class,
+            None if is_fetched_ahead(request) => b"prefetch",
+            None => b"",
+        }
+    }
 }
 
 /// Whether a browser asks ahead of a click, and nobody waits.

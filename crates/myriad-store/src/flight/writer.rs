@@ -277,6 +277,16 @@ impl<M: Metadata> BodyWriter<M> {
         }
     }
 
+    /// Whether there is an object that this fetch replaces.
+    pub fn replaces(&self) -> bool {
+        self.lead.previous().is_some()
+    }
+
+    /// Bytes of the body that have arrived.
+    pub fn length(&self) -> u64 {
+        self.len
+    }
+
     /// The object that this fetch replaces, if what has arrived are exactly its bytes: then its validator and its
     /// encodings still hold.
     pub fn unchanged(&mut self) -> Option<Object<M>> {

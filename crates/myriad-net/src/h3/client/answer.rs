@@ -21,7 +21,7 @@ use crate::tls::TlsFacts;
 impl<S: Service> Client<S> {
     /// The connection as the service sees it now: with what TLS came to. Its client is where the handshake was, whatever
     /// address a later datagram bears.
-    fn present(&mut self) {
+    pub(super) fn present(&mut self) {
         let facts = |client: &Self| {
             let facts = client.quic.crypto_session().handshake_data();
             facts.and_then(|facts| facts.downcast::<TlsFacts>().ok())

@@ -5,7 +5,7 @@ use quinn_proto::{ConnectionError, Dir, Event, StreamEvent, StreamId, VarInt};
 use super::super::request::{RequestStream, Work};
 use super::{Around, Client};
 use crate::deadline;
-use crate::service::Service;
+use crate::service::{HandshakeFailure, Service};
 
 impl<S: Service> Client<S> {
     /// Looks at everything that has happened.
@@ -32,6 +32,8 @@ impl<S: Service> Client<S> {
 
     fn connected(&mut self, around: &mut Around<'_, S>) {
         self.handshake_until = None;
+        self.present();
+        around.service.handshake_over(&self.connection, None);
         self.connection.early.set(false);
         self.active = around.now;
         if self.epoch != deadline::epoch() {
@@ -48,6 +50,7 @@ impl<S: Service> Client<S> {
     fn lost(&mut self, reason: &ConnectionError, around: &Around<'_, S>) {
         let ConnectionError::TransportError(error) = reason else { return };
         if self.handshake_until.is_some() {
+            around.service.handshake_over(&self.connection, Some(HandshakeFailure::Other));
             around.service.tls_failed(&self.connection, &error.reason);
         } else {
             around.service.http3_failed(&self.connection, error);

@@ -7,7 +7,7 @@ use quinn_proto::StreamId;
 
 use super::{Around, Client};
 use crate::h3::request::{RequestStream, Work};
-use crate::service::Service;
+use crate::service::{HandshakeFailure, Service};
 
 /// How long a request of a kind that has no body as a rule waits for its end: it is taken for one with a body then.
 const END_PATIENCE: Duration = Duration::from_millis(200);
@@ -51,6 +51,7 @@ impl<S: Service> Client<S> {
             return;
         }
         if self.handshake_until.is_some() {
+            around.service.handshake_over(&self.connection, Some(HandshakeFailure::TimedOut));
             self.close(now, Code::NoError, "handshake took too long");
         } else if self.streams.is_empty() {
             self.leave(now);

@@ -1,0 +1,52 @@
+//! The rows.
+
+use myriad_conf::Diagnostic;
+use myriad_conf::model::ServerConf;
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set};
+use myriad_conf::settings::Settings;
+
+use super::settings::StatusZone;
+
+/// Most bytes of a name: it stands in every line of a page of figures.
+const LONGEST: usize = 256;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "status_zone",
+        Contexts::SERVER,
+        ONE,
+        Set::Server(of_server),
+        "The name under which the server's requests are counted; servers may share one.",
+    )
+    .computed("the first `server_name`"),
+    Directive::new(
+        "status_zone",
+        Contexts::LOCATION.or(Contexts::LOCATION_IF),
+        ONE,
+        Set::Settings(of_location),
+        "The name under which requests are counted that end in the location; `off` counts none of those within.",
+    ),
+];
+
+fn of_server(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
+    let name = zone(args)?;
+    server.settings.feature_mut::<StatusZone>().of_server = Some(name);
+    Ok(())
+}
+
+fn of_location(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let name = if args.bytes(0) == b"off" { None } else { Some(zone(args)?) };
+    settings.feature_mut::<StatusZone>().of_location = name;
+    Ok(())
+}
+
+fn zone(args: &Arguments<'_>) -> Result<String, Diagnostic> {
+    let name = args.name(0)?;
+    if name.contains('$') {
+        return Err(args.invalid(0, "a name without variables"));
+    }
+    if name.len() > LONGEST {
+        return Err(args.error(0, format!("a name of a zone has at most {LONGEST} bytes")));
+    }
+    Ok(name)
+}

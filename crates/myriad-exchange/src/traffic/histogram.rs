@@ -1,0 +1,187 @@
+//! How long things took: counts of durations by their first two digits.
+//!
+//! ```text
+//! bucket   0    1  ...   99    100           101           ...  189             190
+//! holds    <=1  2  ...  100    101..=110     111..=120     ...  991..=1000      1001..=1100    microseconds
+//! ```
+//!
+//! A bucket ends at a number of two digits, itself included, so that the bounds which people write (0.25 s, 1 s) are exact. hdrhistogram
+//! has no form that one thread writes while others read, and its buckets end at powers of two.
+
+use myriad_page::Counter;
+
+/// Durations that have a bucket each: up to 100 µs.
+const SINGLE: usize = 100;
+/// Buckets of a decade: its first two digits go from 10 to 99.
+const OF_A_DECADE: usize = 90;
+/// Powers of ten from a tenth of the shortest decade's begin to that of the longest.
+const STEPS: [u64; 8] = [10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+/// Buckets in all. What took longer than 10,000 s is in the last.
+const BUCKETS: usize = SINGLE + STEPS.len() * OF_A_DECADE;
+
+/// The bucket of a duration.
+fn bucket(us: u64) -> usize {
+    let below = us.saturating_sub(1);
+    if below < SINGLE as u64 {
+        return below as usize;
+    }
+    let decade = below.ilog10() as usize - 2;
+    match STEPS.get(decade) {
+        Some(step) => SINGLE + decade * OF_A_DECADE + (below / step) as usize - 10,
+        None => BUCKETS - 1,
+    }
+}
+
+/// The longest duration that a bucket holds.
+fn bound(bucket: usize) -> u64 {
+    match bucket.checked_sub(SINGLE) {
+        None => bucket as u64 + 1,
+        Some(over) => STEPS[over / OF_A_DECADE] * (over % OF_A_DECADE + 11) as u64,
+    }
+}
+
+/// Durations as one worker counts them.
+#[derive(Debug)]
+pub(crate) struct Stopwatch {
+    sum_us: Counter,
+    counts: Box<[Counter]>,
+}
+
+impl Default for Stopwatch {
+    fn default() -> Self {
+        Self { sum_us: Counter::default(), counts: (0..BUCKETS).map(|_| Counter::default()).collect() }
+    }
+}
+
+impl Stopwatch {
+    /// Adds a duration, microseconds. To be called on the thread of the worker only.
+    pub(super) fn add(&self, us: u64) {
+        self.sum_us.add(us);
+        if let Some(count) = self.counts.get(bucket(us)) {
+            count.add(1);
+        }
+    }
+}
+
+/// Durations at one moment, of all workers. Each is known to two digits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    sum_us: u64,
+    /// By bucket; empty where nothing was counted.
+    counts: Vec<u64>,
+}
+
+impl Times {
+    /// Adds what a worker has counted.
+    pub(super) fn read(&mut self, stopwatch: &Stopwatch) {
+        self.counts.resize(BUCKETS, 0);
+        for (sum, count) in self.counts.iter_mut().zip(&stopwatch.counts) {
+            *sum += count.get();
+        }
+        self.sum_us += stopwatch.sum_us.get();
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// All together, microseconds.
+    pub fn sum_us(&self) -> u64 {
+        self.sum_us
+    }
+
+    /// How many took no longer than that, microseconds, a number of two digits: another is rounded up to one.
+    pub fn within(&self, us: u64) -> u64 {
+        self.counts.iter().take(bucket(us) + 1).sum()
+    }
+
+    /// The duration, microseconds, that this part of all (0.0 to 1.0) did not exceed, rounded up to two digits; none where there are
+    /// none.
+    pub fn quantile(&self, part: f64) -> Option<u64> {
+        let count = self.count();
+        let wanted = ((part.clamp(0.0, 1.0) * count as f64).ceil() as u64).max(1);
+        let mut seen = 0;
+        let found = self.counts.iter().position(|count| {
+            seen += count;
+            seen >= wanted
+        });
+        found.map(bound)
+    }
+
+    /// These and others.
+    #[must_use]
+    pub fn plus(mut self, other: &Self) -> Self {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (sum, count) in self.counts.iter_mut().zip(&other.counts) {
+            *sum += count;
+        }
+        self.sum_us += other.sum_us;
+        self
+    }
+
+    /// What was counted since an earlier moment.
+    #[must_use]
+    pub fn since(mut self, earlier: &Self) -> Self {
+        for (count, before) in self.counts.iter_mut().zip(&earlier.counts) {
+            *count = count.saturating_sub(*before);
+        }
+        self.sum_us = self.sum_us.saturating_sub(earlier.sum_us);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(durations: impl IntoIterator<Item = u64>) -> Times {
+        let stopwatch = Stopwatch::default();
+        durations.into_iter().for_each(|us| stopwatch.add(us));
+        let mut times = Times::default();
+        times.read(&stopwatch);
+        times
+    }
+
+    #[test]
+    fn buckets_stand_side_by_side_and_each_holds_its_bound() {
+        let mut before = 0;
+        for number in 0..BUCKETS {
+            let end = bound(number);
+            assert!(end > before, "{number}");
+            assert_eq!((bucket(before + 1), bucket(end)), (number, number));
+            assert!((end - before - 1) * 10 <= end, "no wider than a tenth");
+            before = end;
+        }
+        assert_eq!(before, 10_000_000_000);
+        assert_eq!((bucket(0), bucket(u64::MAX)), (0, BUCKETS - 1));
+    }
+
+    #[test]
+    fn bounds_of_two_digits_are_exact() {
+        let times = times([0, 1, 100, 250_000, 250_001, 1_000_000, 1_000_001]);
+        let within = [1, 99, 100, 240_000, 250_000, 1_000_000, 1_100_000].map(|us| times.within(us));
+        assert_eq!(within, [2, 2, 3, 3, 4, 6, 7]);
+        assert_eq!((times.count(), times.sum_us()), (7, 2_500_103));
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_durations_to_two_digits() {
+        let of_many = times(1..=10_000);
+        for (part, expected) in [(0.0, 1), (0.005, 50), (0.5, 5000), (0.99, 9900), (1.0, 10_000)] {
+            assert_eq!(of_many.quantile(part), Some(expected), "{part}");
+        }
+        assert_eq!(times([]).quantile(0.5), None);
+        assert_eq!(Times::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn moments_are_added_and_subtracted() {
+        let (earlier, later) = (times([5, 7]), times([5, 7, 9]));
+        assert_eq!(later.clone().since(&earlier), times([9]));
+        assert_eq!(earlier.plus(&times([9])), later);
+        assert_eq!(Times::default().plus(&later), later);
+    }
+}

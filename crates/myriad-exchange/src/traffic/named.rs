@@ -1,0 +1,67 @@
+//! Counts by names of which there are few.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use myriad_page::Counter;
+
+/// Most names: those of a configuration are far fewer.
+const MOST: usize = 64;
+/// What the rest counts as.
+const OTHERS: &str = "others";
+
+/// A name and its count.
+type Named = (Box<[u8]>, Counter);
+
+/// Counts of one worker by name, in the order in which the names came first; beyond the bound one count for all others.
+#[derive(Debug)]
+pub(super) struct NamedCounts {
+    named: Box<[OnceLock<Named>]>,
+    others: Counter,
+}
+
+impl Default for NamedCounts {
+    fn default() -> Self {
+        Self { named: (0..MOST).map(|_| OnceLock::new()).collect(), others: Counter::default() }
+    }
+}
+
+impl NamedCounts {
+    /// Adds one to a name. To be called on the thread of the worker only.
+    pub(super) fn add(&self, name: &[u8]) {
+        for slot in &self.named {
+            let (known, count) = slot.get_or_init(|| (name.into(), Counter::default()));
+            if **known == *name {
+                return count.add(1);
+            }
+        }
+        self.others.add(1);
+    }
+
+    /// Adds the counts to sums by name.
+    pub(super) fn read(&self, sums: &mut BTreeMap<String, u64>) {
+        for (name, count) in self.named.iter().map_while(OnceLock::get) {
+            *sums.entry(String::from_utf8_lossy(name).into_owned()).or_default() += count.get();
+        }
+        if self.others.get() > 0 {
+            *sums.entry(OTHERS.to_owned()).or_default() += self.others.get();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_beyond_the_bound_count_together() {
+        let counts = NamedCounts::default();
+        for number in 0..MOST + 10 {
+            counts.add(format!("n{number}").as_bytes());
+        }
+        counts.add(b"n3");
+        let mut sums = BTreeMap::new();
+        counts.read(&mut sums);
+        assert_eq!((sums.len(), sums["n3"], sums["n4"], sums[OTHERS]), (MOST + 1, 2, 1, 10));
+    }
+}

@@ -1,0 +1,192 @@
+//! The traffic of a server or a location.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use myriad_page::Counter;
+
+use super::codes::CodeCounts;
+use super::tls::{TlsCounts, TlsEnd, TlsSums};
+
+/// What a traffic zone counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ZoneKind {
+    /// Servers: by `status_zone`, or by the first name of those that have none.
+    Server,
+    /// Locations (`status_zone`).
+    Location,
+}
+
+/// Counts of requests under one name, which several servers or several locations may share. They outlive reloads.
+#[derive(Debug)]
+pub struct TrafficZone {
+    kind: ZoneKind,
+    name: Box<str>,
+    is_named: AtomicBool,
+    /// By the number of the worker.
+    lanes: Box<[Lane]>,
+    tls: OnceLock<Box<[TlsCounts]>>,
+}
+
+/// What one worker counts, aligned so that no two write to one line of memory.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Lane {
+    begun: Counter,
+    over: Counter,
+    discarded: Counter,
+    received: Counter,
+    sent: Counter,
+    codes: CodeCounts,
+}
+
+impl TrafficZone {
+    pub(super) fn new(kind: ZoneKind, name: &str, workers: usize) -> Self {
+        Self {
+            kind,
+            name: name.into(),
+            is_named: AtomicBool::new(false),
+            lanes: (0..workers).map(|_| Lane::default()).collect(),
+            tls: OnceLock::new(),
+        }
+    }
+
+    /// What it counts.
+    pub fn kind(&self) -> ZoneKind {
+        self.kind
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A `status_zone` has named it.
+    pub(super) fn name_it(&self) {
+        self.is_named.store(true, Relaxed);
+    }
+
+    /// Notes that a request has begun. To be called on the thread of that worker only, as all that follow.
+    pub fn begin(&self, worker: usize) {
+        if let Some(lane) = self.lanes.get(worker) {
+            lane.begun.add(1);
+        }
+    }
+
+    /// Counts a request that is over: the status that was sent, 0 where none was, and the bytes of request and answer.
+    pub fn end(&self, worker: usize, status: u16, received: u64, sent: u64) {
+        let Some(lane) = self.lanes.get(worker) else { return };
+        lane.over.add(1);
+        lane.received.add(received);
+        lane.sent.add(sent);
+        if status == 0 {
+            lane.discarded.add(1);
+        } else {
+            lane.codes.add(status);
+        }
+    }
+
+    /// Counts a handshake that is over.
+    pub fn shake_hands(&self, worker: usize, end: TlsEnd) {
+        let lanes = self.tls.get_or_init(|| self.lanes.iter().map(|_| TlsCounts::default()).collect());
+        if let Some(lane) = lanes.get(worker) {
+            lane.add(end);
+        }
+    }
+
+    /// The counts of all workers. What is over is read before what has begun, so that nothing seems to end that has not begun.
+    pub fn sums(&self) -> ZoneSums {
+        let sum = |of: fn(&Lane) -> &Counter| -> u64 { self.lanes.iter().map(|lane| of(lane).get()).sum() };
+        let over = sum(|lane| &lane.over);
+        let begun = sum(|lane| &lane.begun);
+        let mut statuses = BTreeMap::new();
+        self.lanes.iter().for_each(|lane| lane.codes.read(&mut statuses));
+        ZoneSums {
+            name: self.name.to_string(),
+            is_named: self.is_named.load(Relaxed),
+            requests: begun.max(over),
+            processing: begun.saturating_sub(over),
+            statuses: statuses.into_iter().collect(),
+            discarded: sum(|lane| &lane.discarded),
+            received: sum(|lane| &lane.received),
+            sent: sum(|lane| &lane.sent),
+            tls: self.tls.get().map(TlsSums::of),
+        }
+    }
+}
+
+/// Counts of a traffic zone at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZoneSums {
+    /// Its name.
+    pub name: String,
+    /// Whether a `status_zone` says it; else it is the first name of a server.
+    pub is_named: bool,
+    /// Requests; of a location those that are over.
+    pub requests: u64,
+    /// Requests under way; of servers alone.
+    pub processing: u64,
+    /// Answers by their status, rising.
+    pub statuses: Vec<(u16, u64)>,
+    /// Requests that ended without an answer.
+    pub discarded: u64,
+    /// Bytes of requests that are over.
+    pub received: u64,
+    /// Bytes of answers.
+    pub sent: u64,
+    /// Handshakes; none where there was none.
+    pub tls: Option<TlsSums>,
+}
+
+impl ZoneSums {
+    /// Answers by the first digit of their status, 1 to 5.
+    pub fn classes(&self) -> [u64; 5] {
+        classes(&self.statuses)
+    }
+
+    /// Answers.
+    pub fn responses(&self) -> u64 {
+        self.statuses.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// Answers by the first digit of their status, 1 to 5; others are in none.
+pub fn classes(statuses: &[(u16, u64)]) -> [u64; 5] {
+    let mut classes = [0; 5];
+    for (status, count) in statuses {
+        if let Some(class) = classes.get_mut(usize::from(status / 100).wrapping_sub(1)) {
+            *class += count;
+        }
+    }
+    classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_under_way_then_answered_or_discarded() {
+        let zone = TrafficZone::new(ZoneKind::Server, "a", 2);
+        (0..5).for_each(|_| zone.begin(0));
+        zone.begin(1);
+        zone.end(0, 200, 100, 1000);
+        zone.end(0, 304, 100, 200);
+        zone.end(1, 200, 1, 2);
+        zone.end(0, 0, 10, 0);
+        zone.end(7, 200, 1, 1);
+        let sums = zone.sums();
+        assert_eq!((sums.requests, sums.processing, sums.responses(), sums.discarded), (6, 2, 3, 1));
+        assert_eq!(
+            (sums.received, sums.sent, sums.statuses.as_slice()),
+            (211, 1202, &[(200, 2), (304, 1)][..])
+        );
+        assert_eq!((sums.classes(), sums.tls), ([0, 2, 1, 0, 0], None));
+    }
+
+    #[test]
+    fn zone_takes_a_line_of_memory_of_each_worker() {
+        assert_eq!(size_of::<Lane>(), 128);
+    }
+}

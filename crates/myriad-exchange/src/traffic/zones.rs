@@ -1,0 +1,99 @@
+//! What outlives reloads: the counters of the workers, and the traffic zones by their names.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+use super::queues::{QueueCounts, QueueSums};
+use super::zone::{TrafficZone, ZoneKind};
+use crate::counters::Counters;
+
+/// What a zone is found by.
+type ZoneKey = (ZoneKind, Box<str>);
+
+/// The counters of a worker process.
+#[derive(Debug)]
+pub struct Traffic {
+    /// When it began to count, milliseconds since the epoch.
+    pub began_ms: u64,
+    /// Those of the workers, by number.
+    pub workers: Arc<[Arc<Counters>]>,
+    /// The zones that a configuration has, be it one that still ends.
+    zones: Mutex<HashMap<ZoneKey, Weak<TrafficZone>>>,
+    /// The queues that were asked, by name: a configuration has few.
+    queues: Mutex<BTreeMap<Box<str>, Arc<QueueCounts>>>,
+}
+
+impl Default for Traffic {
+    fn default() -> Self {
+        Self::new(1)
+    }
+}
+
+impl Traffic {
+    /// Counters for so many workers.
+    pub fn new(workers: usize) -> Self {
+        Self {
+            began_ms: myriad_net::clock::now_ms(),
+            workers: (0..workers).map(|_| Arc::default()).collect(),
+            zones: Mutex::default(),
+            queues: Mutex::default(),
+        }
+    }
+
+    /// The zone of a kind and a name, with the counts that it has, or made now; `is_named` where a `status_zone` says it.
+    pub fn zone(&self, kind: ZoneKind, name: &str, is_named: bool) -> Arc<TrafficZone> {
+        let mut zones = self.zones.lock();
+        let key = (kind, Box::from(name));
+        let known = zones.get(&key).and_then(Weak::upgrade);
+        let zone = known.unwrap_or_else(|| {
+            let zone = Arc::new(TrafficZone::new(kind, name, self.workers.len()));
+            zones.insert(key, Arc::downgrade(&zone));
+            zone
+        });
+        if is_named {
+            zone.name_it();
+        }
+        zone
+    }
+
+    /// The counts of the queue of that name.
+    pub fn queue(&self, name: &str) -> Arc<QueueCounts> {
+        let mut queues = self.queues.lock();
+        if let Some(known) = queues.get(name) {
+            return Arc::clone(known);
+        }
+        Arc::clone(queues.entry(name.into()).or_default())
+    }
+
+    /// The queues in the order of their names.
+    pub(super) fn queues(&self) -> Vec<QueueSums> {
+        self.queues.lock().iter().map(|(name, counts)| counts.sums(name)).collect()
+    }
+
+    /// Forgets the names of zones that no configuration has.
+    pub fn prune(&self) {
+        self.zones.lock().retain(|_, zone| zone.strong_count() > 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zone_keeps_its_counts_as_long_as_a_configuration_has_it() {
+        let traffic = Traffic::new(2);
+        let before = traffic.zone(ZoneKind::Server, "a", false);
+        before.begin(1);
+        let after = traffic.zone(ZoneKind::Server, "a", true);
+        assert!(Arc::ptr_eq(&before, &after));
+        assert_eq!((after.sums().requests, after.sums().is_named), (1, true));
+        assert_eq!(traffic.zone(ZoneKind::Location, "a", true).sums().requests, 0);
+        drop((before, after));
+        traffic.prune();
+        assert!(traffic.zones.lock().is_empty());
+        assert_eq!(traffic.zone(ZoneKind::Server, "a", false).sums().requests, 0);
+    }
+}

@@ -1,0 +1,50 @@
+//! A duration in two bytes, as it is kept with each page.
+
+/// Bits of the leading digits; the rest says by how many bits they are shifted.
+const DIGITS: u32 = 12;
+
+/// Milliseconds to one part in two thousand, up to 37 hours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeptTime(u16);
+
+impl KeptTime {
+    /// The time, rounded down.
+    pub fn of_ms(ms: u64) -> Self {
+        let shift = (u64::BITS - ms.leading_zeros()).saturating_sub(DIGITS);
+        if shift > 15 {
+            return Self(u16::MAX);
+        }
+        Self((shift as u16) << DIGITS | (ms >> shift) as u16)
+    }
+
+    /// The milliseconds.
+    pub fn ms(self) -> u32 {
+        u32::from(self.0 & ((1 << DIGITS) - 1)) << (self.0 >> DIGITS)
+    }
+
+    /// As it is written into a file.
+    pub(crate) fn to_bytes(self) -> [u8; 2] {
+        self.0.to_le_bytes()
+    }
+
+    /// What was written.
+    pub(crate) fn of_bytes(bytes: [u8; 2]) -> Self {
+        Self(u16::from_le_bytes(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_kept_to_a_part_in_two_thousand() {
+        for ms in [0, 1, 17, 4095, 4096, 5000, 70_001, 3_600_000, 134_000_000] {
+            let kept = u64::from(KeptTime::of_ms(ms).ms());
+            assert!(kept <= ms && (ms - kept) * 2000 <= ms, "{ms}: {kept}");
+        }
+        assert_eq!(KeptTime::of_ms(u64::MAX).ms(), 4095 << 15);
+        let odd = KeptTime::of_ms(12_345);
+        assert_eq!(KeptTime::of_bytes(odd.to_bytes()), odd);
+    }
+}

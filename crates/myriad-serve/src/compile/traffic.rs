@@ -1,0 +1,37 @@
+//! Where requests are counted: `status_zone`, and the names of servers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use myriad_conf::model::ServerConf;
+use myriad_conf::settings::Settings;
+use myriad_control::status_zone;
+use myriad_exchange::runtime::{Place, Server};
+use myriad_exchange::traffic::{Traffic, TrafficZone, ZoneKind};
+
+/// What servers are counted by that have no name, as in the module `vhost_traffic_status`.
+const NAMELESS: &str = "_";
+
+/// Where the requests of a server are counted.
+pub(super) fn of_server(traffic: &Traffic, server: &ServerConf) -> Arc<TrafficZone> {
+    let name = String::from_utf8_lossy(server.primary_name.bytes());
+    let (name, is_named) = match status_zone::of_server(&server.settings) {
+        Some(zone) => (zone, true),
+        None if name.is_empty() => (NAMELESS, false),
+        None => (&*name, false),
+    };
+    traffic.zone(ZoneKind::Server, name, is_named)
+}
+
+/// Where the requests of a location are counted besides.
+pub(super) fn of_location(traffic: &Traffic, settings: &Settings) -> Option<Arc<TrafficZone>> {
+    Some(traffic.zone(ZoneKind::Location, status_zone::of_location(settings)?, true))
+}
+
+/// The zones of servers and places, each once, in the order of kinds and names.
+pub(super) fn zones(servers: &[Server], places: &[Place]) -> Vec<Arc<TrafficZone>> {
+    let of_servers = servers.iter().map(|server| &server.traffic);
+    let of_places = places.iter().filter_map(|place| place.logs.traffic.as_ref());
+    let all = of_servers.chain(of_places).map(|zone| ((zone.kind(), zone.name()), zone));
+    all.collect::<BTreeMap<_, _>>().into_values().cloned().collect()
+}

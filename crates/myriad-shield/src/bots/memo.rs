@@ -1,0 +1,66 @@
+//! What a worker has found out of the last visitors, by what they call themselves: to look through a list takes a microsecond, to
+//! compare what is remembered some nanoseconds.
+
+use std::cell::RefCell;
+
+/// Names that a worker remembers, each in the place that its bytes say. Visitors who make names up cost each other a look through
+/// the list, and no more.
+const PLACES: usize = 256;
+
+#[derive(Default)]
+struct Remembered {
+    list: u64,
+    agent: Vec<u8>,
+    line: usize,
+}
+
+thread_local! {
+    static MEMO: RefCell<Box<[Remembered]>> =
+        RefCell::new((0..PLACES).map(|_| Remembered::default()).collect());
+}
+
+/// The line of a list that a name has, found by `find` where it is not remembered. A name is not empty.
+pub(super) fn line(list: u64, agent: &[u8], find: impl FnOnce() -> usize) -> usize {
+    MEMO.with_borrow_mut(|memo| {
+        let known = &mut memo[place(agent)];
+        if known.list != list || known.agent != agent {
+            known.line = find();
+            known.list = list;
+            known.agent.clear();
+            known.agent.extend_from_slice(agent);
+        }
+        known.line
+    })
+}
+
+/// Eight bytes of the middle and of the end, which differ most, and the length.
+fn place(agent: &[u8]) -> usize {
+    let word = |at: usize| {
+        let bytes = agent.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+        u64::from_le_bytes(bytes.unwrap_or_default())
+    };
+    let middle = word(agent.len() / 2);
+    let end = word(agent.len().saturating_sub(8));
+    let mixed = (middle ^ end.rotate_left(23) ^ agent.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 56) as usize % PLACES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_of_that_list_and_that_name() {
+        let agents: Vec<Vec<u8>> = (1..2000_u32).map(|n| format!("agent {n} of many").into_bytes()).collect();
+        for round in 0..2 {
+            for (number, agent) in agents.iter().enumerate() {
+                for list in [7, 8] {
+                    let answer = number * 10 + list as usize;
+                    assert_eq!(line(list, agent, || answer), answer, "round {round}");
+                }
+            }
+        }
+        assert_eq!(line(7, b"once", || 3), 3);
+        assert_eq!(line(7, b"once", || 4), 3, "it is not looked for again");
+    }
+}
