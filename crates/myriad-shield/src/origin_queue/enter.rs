@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use myriad_exchange::exchange::Exchange;
+use myriad_exchange::traffic::QueueEnd;
 use myriad_upstream::OriginError;
 
 use super::class::Class;
@@ -36,14 +37,33 @@ pub(crate) async fn enter(exchange: &mut Exchange, waits: bool) -> Result<Option
     }
     let class = if waits { class(exchange) } else { Class::LAST };
     let taken = |slot| Some(Taken { slot, until_head: rules.until_head });
+    let counts = exchange.request.runtime().traffic.queue(&rules.zone);
     let why = match queue.enter(&rules, class) {
-        Entered::Slot(slot) => return Ok(taken(slot)),
-        Entered::Turn(turn) => match turn.wait(rules.timeout_ms).await {
-            Ok(slot) => return Ok(taken(slot)),
-            Err(Unserved::Late) => "has not come to this request in time",
-            Err(Unserved::Displaced) => "is full, and a better class has come",
-        },
-        Entered::Full => "is full",
+        Entered::Slot(slot) => {
+            counts.end(QueueEnd::Passed);
+            return Ok(taken(slot));
+        }
+        Entered::Turn(turn) => {
+            let wait = counts.wait();
+            match turn.wait(rules.timeout_ms).await {
+                Ok(slot) => {
+                    wait.end(QueueEnd::Waited);
+                    return Ok(taken(slot));
+                }
+                Err(Unserved::Late) => {
+                    wait.end(QueueEnd::Late);
+                    "has not come to this request in time"
+                }
+                Err(Unserved::Displaced) => {
+                    wait.end(QueueEnd::Displaced);
+                    "is full, and a better class has come"
+                }
+            }
+        }
+        Entered::Full => {
+            counts.end(QueueEnd::Full);
+            "is full"
+        }
     };
     Err(OriginError::not_asked(503, format!("origin_queue \"{}\" {why}", rules.zone)))
 }
