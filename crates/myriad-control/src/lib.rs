@@ -5,11 +5,13 @@
 //! | `purge` | purges: by requests, by what origins answer, by administrators |
 //! | `admin` | what administrators see and change, whichever way they ask |
 //! | `api` | what they ask over HTTP |
+//! | `metrics` | all counts, as Prometheus reads them |
 //! | `status_zone` | under which names requests are counted |
 //! | `traffic_status` | counts of traffic, in the words of nginx-module-vts |
 
 pub mod admin;
 pub mod api;
+pub mod metrics;
 pub mod purge;
 pub mod status_zone;
 pub mod traffic_status;

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use myriad_admin::Reply;
+use myriad_log::Level;
 use myriad_net::ResponseBody;
 
 use myriad_exchange::exchange::Answer;
@@ -66,12 +67,10 @@ impl Refusal {
     }
 }
 
-/// What `-t --explain` is told.
-pub(crate) fn explained(request: &Request) -> Step {
-    if let Some(sink) = &request.received.sink {
-        sink.note("api", "the API answers".to_owned(), String::new(), None);
-    }
-    Step::Answer(Answer::new(200, ResponseBody::None))
+/// The host that a request names is none of the server's.
+pub(crate) fn unknown_host(request: &Request, directive: &str) -> Refusal {
+    request.log(Level::Error, format_args!("{directive} forbidden: the host is none of the server's names"));
+    Refusal::new(403, "the host is neither a loopback one nor one of the server's names")
 }
 
 /// An answer of a status with a JSON text; none where there is nothing to say.

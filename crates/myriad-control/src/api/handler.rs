@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use myriad_admin::{
     MOST_REQUEST_BYTES, PageRequest, PagesRequest, Reply, Request as Asked, StatsRequest, UpstreamsRequest,
@@ -13,7 +12,8 @@ use myriad_http::{Known, Method};
 use myriad_log::Level;
 use myriad_net::RequestBody;
 
-use super::answer::{self, Refusal};
+use super::admission::{Turn, admit, explained};
+use super::answer::{self, Refusal, unknown_host};
 use super::arguments::Arguments;
 use super::call::Call;
 use super::plus;
@@ -26,8 +26,6 @@ use myriad_exchange::exchange::{Exchange, Handler, Request};
 
 /// Pages of one answer, unless `limit` says less, and at most.
 const PAGES: (u64, u64) = (100, 1000);
-/// Requests that all workers together look into zones for at once; more are told to come again.
-const MOST_AT_ONCE: usize = 4;
 
 /// The description of all that the API answers, by OpenAPI 3.0.
 const OPENAPI: &str = include_str!("openapi.json");
@@ -53,24 +51,12 @@ impl Handler for ApiHandler {
 fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> Step {
     let request = &exchange.request;
     if request.received.sink.is_some() {
-        return answer::explained(request);
+        return explained(request, "api", "the API answers");
     }
-    // Who is asked for an address or a name where that is written has been asked.
-    let gate = request.place().entry.gate.as_ref();
-    let knows_who = gate.is_some_and(|gate| gate.identifies());
-    let ruled = knows_who || gate.is_some_and(|gate| gate.rules_addresses());
-    if !ruled && let Err(why) = request.may_administer(None) {
-        request.log(Level::Error, format_args!("api forbidden: {why}"));
-        return Step::Error(403);
-    }
-    if !rules.scope.admits(request) {
-        request.log(Level::Error, format_args!("api forbidden: the secret is missing or wrong"));
-        return Refusal::new(403, "the secret is missing or wrong: Authorization: Bearer SECRET").answer();
-    }
-    // A browser sends no password to a page that has its name lead here.
-    if !knows_who && !own_host::is_known(request) {
-        return unknown_host(request).answer();
-    }
+    let ruled = match admit(request, "api", &rules.scope) {
+        Ok(admitted) => admitted.ruled,
+        Err(refusal) => return refusal,
+    };
     let path = path_of(request, rules);
     if path.is_empty() {
         return versions(request, rules);
@@ -193,7 +179,7 @@ fn may_change(request: &Request, ruled: bool) -> Result<(), Refusal> {
         return Err(Refusal::new(403, "changes come from loopback, unless \"allow\" says from where"));
     }
     if !own_host::is_known(request) {
-        return Err(unknown_host(request));
+        return Err(unknown_host(request, "api"));
     }
     if foreign_page::is_asking(request, false) {
         request.log(Level::Error, format_args!("api forbidden: a page of another site asks"));
@@ -209,11 +195,6 @@ fn is_json(request: &Request) -> Result<(), Refusal> {
         return Err(Refusal::new(415, "Content-Type must be application/json"));
     }
     Ok(())
-}
-
-fn unknown_host(request: &Request) -> Refusal {
-    request.log(Level::Error, format_args!("api forbidden: the host is none of the server's names"));
-    Refusal::new(403, "the host is neither a loopback one nor one of the server's names")
 }
 
 fn known(
@@ -325,23 +306,4 @@ async fn body(exchange: &mut Exchange) -> Result<Vec<u8>, Refusal> {
         }
     }
     Ok(bytes)
-}
-
-/// One of those who are looking, counted until it is dropped.
-struct Turn;
-
-static LOOKING: AtomicUsize = AtomicUsize::new(0);
-
-impl Turn {
-    fn take() -> Option<Self> {
-        let turn = Self;
-        // The turn that is one too many gives itself back as it is dropped.
-        (LOOKING.fetch_add(1, SeqCst) < MOST_AT_ONCE).then_some(turn)
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        LOOKING.fetch_sub(1, SeqCst);
-    }
 }

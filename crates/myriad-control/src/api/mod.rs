@@ -10,6 +10,7 @@
 //! POST …/purge                      {"urls":[…],"tags":[…],"wildcards":[…],"regexes":[…],"hosts":[…],"all":…,"soft":…,"invalidate":…,"zone":…}
 //! ```
 
+mod admission;
 mod answer;
 mod arguments;
 mod call;
@@ -18,7 +19,9 @@ mod handler;
 mod plus;
 mod scope;
 
+pub(crate) use admission::{Turn, admit, explained};
 use myriad_exchange::feature::Feature;
+pub(crate) use scope::Scope;
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature = Feature::new("control", directives::ROWS);

@@ -7,7 +7,7 @@ use subtle::ConstantTimeEq;
 
 /// Bounds of an `api`. The configuration holds a hash, so that who reads it learns no secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     /// SHA-256 of the secret that every request must bear.
     pub secret: Option<[u8; 32]>,
     /// Zone that all requests are about; none for all zones, and the groups of servers.

@@ -9,7 +9,7 @@ use myriad_conf::{Diagnostic, Model};
 use super::{https_only, real_ip, referers, resolver, set_misc, ssl};
 use myriad_cache::{assets, device_class, early_hints_stored, esi, shared_fetch};
 use myriad_content::{autoindex, dav, echo, empty_gif, fancyindex, files, random_index, stub_status};
-use myriad_control::{api, purge, status_zone, traffic_status};
+use myriad_control::{api, metrics, purge, status_zone, traffic_status};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::{self, DocumentedVariable};
 use myriad_exchange::feature::{Feature, TableMaking, TableVariable};
@@ -85,6 +85,7 @@ static FEATURES: &[Feature] = &[
     userid::FEATURE,
     resolver::FEATURE,
     set_misc::FEATURE,
+    metrics::FEATURE,
     status_zone::FEATURE,
     traffic_status::FEATURE,
     Feature::new("slice", slice::ROWS).with_variables(slice::VARIABLES),

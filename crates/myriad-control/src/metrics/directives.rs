@@ -1,0 +1,26 @@
+//! The row.
+
+use myriad_conf::registry::{Contexts, Directive, Set, exactly};
+
+use super::handler::Metrics;
+use myriad_exchange::exchange::Handler;
+use myriad_exchange::feature::{PlannedHandler, planned};
+use myriad_exchange::runtime::SettingsCompiler;
+
+pub(super) static ROWS: &[Directive] = &[Directive::new(
+    "metrics",
+    Contexts::LOCATION,
+    exactly(0),
+    Set::Settings(|settings, _| {
+        settings.handler = Some(planned(Metrics));
+        Ok(())
+    }),
+    "Answers with all counts, as Prometheus reads them. Only loopback may ask, unless `allow` and `deny` or a password say who may.",
+)
+.own()];
+
+impl PlannedHandler for Metrics {
+    fn make(&self, _: &mut dyn SettingsCompiler, _: &[u8]) -> Option<Box<dyn Handler>> {
+        Some(Box::new(Self))
+    }
+}

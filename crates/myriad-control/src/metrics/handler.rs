@@ -1,0 +1,115 @@
+//! Who may ask, in which form, and the answer.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use myriad_http::{Known, Method};
+use myriad_net::ResponseBody;
+
+use super::text::{Form, Page};
+use super::{origins, site, zones};
+use crate::api::{Scope, Turn, admit, explained};
+use myriad_exchange::exchange::{Answer, Exchange, Handler, Step};
+use myriad_exchange::runtime::Runtime;
+use myriad_exchange::traffic::TrafficSnapshot;
+
+/// `metrics`.
+#[derive(Debug)]
+pub(super) struct Metrics;
+
+impl Handler for Metrics {
+    fn begin(&self, exchange: &mut Exchange) -> Step {
+        let request = &exchange.request;
+        if request.received.sink.is_some() {
+            return explained(request, "metrics", "the metrics answer");
+        }
+        if !matches!(request.received.head.method(), Method::Get | Method::Head) {
+            return Step::Error(405);
+        }
+        if let Err(refusal) = admit(request, "metrics", &Scope::default()) {
+            return refusal;
+        }
+        let form = form(request.received.head.known(Known::Accept).unwrap_or_default());
+        Step::wait(async move |exchange| wait(&exchange.request.site.runtime, form).await)
+    }
+
+    fn only_reads(&self) -> bool {
+        true
+    }
+}
+
+/// The form that a client wants: OpenMetrics where it names that. What else it may rank above it does not count, as every client that
+/// names it can read it.
+fn form(accept: &[u8]) -> Form {
+    let named = |range: &[u8]| {
+        let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+        let is_it = parts
+            .next()
+            .is_some_and(|media_type| media_type.eq_ignore_ascii_case(b"application/openmetrics-text"));
+        let mut refused = false;
+        let mut known = true;
+        for part in parts {
+            let (name, value) =
+                part.split_at(part.iter().position(|byte| *byte == b'=').unwrap_or(part.len()));
+            let value = value.strip_prefix(b"=").unwrap_or_default();
+            match name {
+                b"version" => known = matches!(value, b"1.0.0" | b"0.0.1"),
+                b"q" => refused = value.iter().all(|byte| matches!(byte, b'0' | b'.')),
+                _ => {}
+            }
+        }
+        is_it && known && !refused
+    };
+    if accept.split(|byte| *byte == b',').any(named) { Form::OpenMetrics } else { Form::Prometheus }
+}
+
+/// Reads and writes on a thread that no visitor waits for: with thousands of servers it takes some milliseconds.
+async fn wait(runtime: &Arc<Runtime>, form: Form) -> Step {
+    // Few at once: each holds its page.
+    let Some(turn) = Turn::take() else { return Step::Error(503) };
+    let runtime = Arc::clone(runtime);
+    let written = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        text(&runtime, form)
+    });
+    let Ok(text) = written.await else { return Step::Error(500) };
+    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(text)));
+    answer.media_type = Some(form.media_type().into());
+    answer.field(b"Cache-Control", b"no-store");
+    answer.field(b"X-Content-Type-Options", b"nosniff");
+    Step::Answer(answer)
+}
+
+/// The page of a site.
+pub(super) fn text(runtime: &Runtime, form: Form) -> String {
+    let now = TrafficSnapshot::read(runtime);
+    let mut page = Page::new(form);
+    site::write(&now, &mut page);
+    zones::write(&now, runtime, &mut page);
+    origins::write(&now, &mut page);
+    page.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn form_is_the_one_that_the_client_names() {
+        for (accept, expected) in [
+            (&b""[..], Form::Prometheus),
+            (b"*/*", Form::Prometheus),
+            (b"text/plain;version=0.0.4", Form::Prometheus),
+            (b"application/openmetrics-text", Form::OpenMetrics),
+            (
+                b"application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
+                Form::OpenMetrics,
+            ),
+            (b"text/plain, Application/OpenMetrics-Text; version=0.0.1; charset=utf-8", Form::OpenMetrics),
+            (b"application/openmetrics-text;version=2.0.0,text/plain", Form::Prometheus),
+            (b"application/openmetrics-text;q=0,text/plain", Form::Prometheus),
+        ] {
+            assert_eq!(form(accept), expected, "{}", String::from_utf8_lossy(accept));
+        }
+    }
+}

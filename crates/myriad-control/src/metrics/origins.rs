@@ -1,0 +1,100 @@
+//! The metrics of origins.
+
+use std::collections::BTreeMap;
+
+use super::text::Page;
+use myriad_exchange::traffic::{QUEUE_ENDS, TrafficSnapshot};
+use myriad_upstream::{PeerSnapshot, PeerStatus};
+
+/// A server of a group; several may have the name and address of one another, and count together.
+struct Peer<'a> {
+    labels: [(&'static str, String); 3],
+    of: Vec<&'a PeerSnapshot>,
+}
+
+impl Peer<'_> {
+    fn labels(&self) -> [(&'static str, &str); 3] {
+        self.labels.each_ref().map(|(name, value)| (*name, value.as_str()))
+    }
+}
+
+/// Writes them.
+pub(super) fn write(now: &TrafficSnapshot, page: &mut Page) {
+    let peers = peers(now);
+    let mut family = page.gauge("upstream_up", "Whether a server of a group is asked: 1 where it is up");
+    for peer in &peers {
+        let up = peer.of.iter().any(|peer| matches!(peer.status, PeerStatus::Up));
+        family.line(&peer.labels(), u8::from(up));
+    }
+    let mut family = page.gauge("upstream_active", "Requests that a server of a group is working on");
+    for peer in &peers {
+        family.line(&peer.labels(), peer.of.iter().map(|peer| u64::from(peer.active)).sum::<u64>());
+    }
+    let mut family = page.counter("upstream_requests_total", "Requests that a server of a group was given");
+    for peer in &peers {
+        family.line(&peer.labels(), peer.of.iter().map(|peer| peer.requests).sum::<u64>());
+    }
+    let mut family =
+        page.counter("upstream_failures_total", "Requests at which a server of a group has failed");
+    for peer in &peers {
+        family.line(&peer.labels(), peer.of.iter().map(|peer| peer.failures).sum::<u64>());
+    }
+    pools(&peers, page);
+    queues(now, page);
+}
+
+/// Queues before origins.
+fn queues(now: &TrafficSnapshot, page: &mut Page) {
+    let mut family = page.gauge("origin_queue_waiting", "Requests that wait for their turn before an origin");
+    for queue in &now.queues {
+        family.line(&[("queue", &queue.name)], queue.waiting);
+    }
+    let mut family = page.counter(
+        "origin_queue_requests_total",
+        "Requests before the queue of an origin, by what came of them",
+    );
+    for queue in &now.queues {
+        for (end, count) in QUEUE_ENDS.iter().zip(queue.ends) {
+            family.line(&[("queue", &queue.name), ("result", end)], count);
+        }
+    }
+    let mut family = page.counter(
+        "origin_queue_wait_seconds_total",
+        "Time that requests have waited for their turn before an origin",
+    );
+    for queue in &now.queues {
+        family.seconds(&[("queue", &queue.name)], queue.waited_us);
+    }
+}
+
+/// What pools of PHP say of themselves.
+fn pools(peers: &[Peer<'_>], page: &mut Page) {
+    let pools: Vec<_> = peers.iter().filter_map(|peer| Some((peer, peer.of.first()?.pool?))).collect();
+    let mut family = page.gauge("php_children", "Children of a pool of PHP, by what they do");
+    for (peer, pool) in &pools {
+        let [upstream, server, address] = peer.labels();
+        let idle = pool.idle.min(pool.total);
+        family.line(&[upstream, server, address, ("state", "idle")], idle);
+        family.line(&[upstream, server, address, ("state", "active")], pool.total - idle);
+    }
+    let mut family =
+        page.gauge("php_listen_queue", "Connections that no child of a pool of PHP has accepted");
+    for (peer, pool) in &pools {
+        family.line(&peer.labels(), pool.listen_queue);
+    }
+}
+
+fn peers(now: &TrafficSnapshot) -> Vec<Peer<'_>> {
+    let mut peers: BTreeMap<_, Vec<&PeerSnapshot>> = BTreeMap::new();
+    for group in &now.upstreams {
+        for peer in &group.peers {
+            let labels = [
+                ("upstream", group.name.clone()),
+                ("server", peer.name.clone()),
+                ("address", peer.address.to_string()),
+            ];
+            peers.entry(labels).or_default().push(peer);
+        }
+    }
+    peers.into_iter().map(|(labels, of)| Peer { labels, of }).collect()
+}

@@ -1,0 +1,136 @@
+//! The metrics of servers, locations and cache zones.
+
+use super::text::Page;
+use myriad_exchange::runtime::Runtime;
+use myriad_exchange::traffic::{CACHE_NAMES, CacheZoneCount, TrafficSnapshot, ZoneSums};
+
+/// The first digits of statuses.
+const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
+/// Writes them.
+pub(super) fn write(now: &TrafficSnapshot, runtime: &Runtime, page: &mut Page) {
+    let mut family = page.gauge("server_requests_processing", "Requests under way, by server zone");
+    for zone in &now.servers {
+        family.line(&[("server_zone", &zone.name)], zone.processing);
+    }
+    traffic(&now.servers, &SERVERS, page);
+    traffic(&now.locations, &LOCATIONS, page);
+    cache_counts(now, page);
+    cache_sizes(runtime, page);
+}
+
+/// The names of the metrics of one kind of zone.
+struct Names {
+    label: &'static str,
+    requests: &'static str,
+    responses: &'static str,
+    discarded: &'static str,
+    received: &'static str,
+    sent: &'static str,
+}
+
+const SERVERS: Names = Names {
+    label: "server_zone",
+    requests: "server_requests_total",
+    responses: "server_responses_total",
+    discarded: "server_discarded_total",
+    received: "server_received_bytes_total",
+    sent: "server_sent_bytes_total",
+};
+
+const LOCATIONS: Names = Names {
+    label: "location_zone",
+    requests: "location_requests_total",
+    responses: "location_responses_total",
+    discarded: "location_discarded_total",
+    received: "location_received_bytes_total",
+    sent: "location_sent_bytes_total",
+};
+
+fn traffic(zones: &[ZoneSums], names: &Names, page: &mut Page) {
+    let one = |page: &mut Page, name, help, of: fn(&ZoneSums) -> u64| {
+        let mut family = page.counter(name, help);
+        for zone in zones {
+            family.line(&[(names.label, &zone.name)], of(zone));
+        }
+    };
+    one(page, names.requests, "Requests, by zone", |zone| zone.requests);
+    let mut family = page.counter(names.responses, "Answers, by zone and first digit of the status");
+    for zone in zones {
+        for (class, count) in CLASSES.iter().zip(zone.classes()) {
+            family.line(&[(names.label, &zone.name), ("code", class)], count);
+        }
+    }
+    one(page, names.discarded, "Requests that ended without an answer, by zone", |zone| zone.discarded);
+    one(page, names.received, "Bytes of requests, by zone", |zone| zone.received);
+    one(page, names.sent, "Bytes of answers, by zone", |zone| zone.sent);
+}
+
+fn cache_counts(now: &TrafficSnapshot, page: &mut Page) {
+    let one = |page: &mut Page, name, help, of: fn(&CacheZoneCount) -> u64| {
+        let mut family = page.counter(name, help);
+        for zone in &now.caches {
+            for (status, count) in CACHE_NAMES.iter().zip(&zone.by_status) {
+                family.line(&[("zone", &zone.name), ("cache", status)], of(count));
+            }
+        }
+    };
+    one(page, "cache_requests_total", "Requests, by cache zone and what the cache did", |of| of.responses);
+    one(page, "cache_body_bytes_total", "Bytes of bodies sent, by cache zone and what the cache did", |of| {
+        of.bytes
+    });
+    one(page, "cache_stored_total", "Pages stored, by cache zone and what the cache had done", |of| {
+        of.responses_written
+    });
+    one(
+        page,
+        "cache_stored_bytes_total",
+        "Bytes of bodies stored, by cache zone and what the cache had done",
+        |of| of.bytes_written,
+    );
+}
+
+fn cache_sizes(runtime: &Runtime, page: &mut Page) {
+    let mut zones: Vec<_> = runtime.zones.values().map(|zone| &zone.zone).collect();
+    zones.sort_by(|one, other| one.name().cmp(other.name()));
+    let memory: Vec<_> = zones.iter().map(|zone| (zone.name(), zone.stats())).collect();
+    let disk: Vec<_> = zones
+        .iter()
+        .filter_map(|zone| Some((zone.name(), zone.disk_stats()?, zone.disk_limits()?)))
+        .collect();
+    let mut family = page.gauge("cache_size_bytes", "Bytes that a cache zone takes now, by tier");
+    for (name, stats) in &memory {
+        family.line(&[("zone", name), ("tier", "memory")], stats.bytes.saturating_sub(stats.unused_notes));
+    }
+    for (name, stats, _) in &disk {
+        family.line(&[("zone", name), ("tier", "disk")], stats.bytes);
+    }
+    let mut family = page.gauge(
+        "cache_limit_bytes",
+        "Bytes that a cache zone may take, by tier; none where there is no bound",
+    );
+    for (name, stats) in &memory {
+        family.line(&[("zone", name), ("tier", "memory")], stats.limit_bytes);
+    }
+    for (name, _, limits) in disk.iter().filter(|(_, _, limits)| limits.max_bytes < u64::MAX) {
+        family.line(&[("zone", name), ("tier", "disk")], limits.max_bytes);
+    }
+    let mut family = page.gauge("cache_pages", "Pages that a cache zone has now, by tier");
+    for (name, stats) in &memory {
+        family.line(&[("zone", name), ("tier", "memory")], stats.objects);
+    }
+    for (name, stats, _) in &disk {
+        family.line(&[("zone", name), ("tier", "disk")], stats.files);
+    }
+    let mut family = page.counter("cache_evicted_total", "Pages that had to make room for others, by tier");
+    for (name, stats) in &memory {
+        family.line(&[("zone", name), ("tier", "memory")], stats.evictions);
+    }
+    for (name, stats, _) in &disk {
+        family.line(&[("zone", name), ("tier", "disk")], stats.evictions);
+    }
+    let mut family = page.counter("cache_purged_total", "Pages that purges took out of memory");
+    for (name, stats) in &memory {
+        family.line(&[("zone", name)], stats.purged);
+    }
+}
