@@ -28,6 +28,7 @@ from servers import HERE, Stand, Unavailable, program
 FEW, MANY, RUNS = 200, 6200, 3
 KINDS = ("hit", "revalidate", "h2")
 NAMES = ["myriad", "myriad-bare"]
+ALSO = ["myriad-headers", "myriad-logged"]  # of rows that compare them
 
 
 def main():
@@ -41,23 +42,24 @@ def main():
         for row in (row for row in ROWS if is_counted(row)):
             if options.rows and row.name not in options.rows:
                 continue
-            asked = [name for name in names if row.kind != "h2" or "bare" not in name]  # the bare configuration has no TLS
+            pairs = {now: [now, BEFORE[now]] if options.before else [now] for now in NAMES if now in row.servers}
+            asked = [name for pair in pairs.values() for name in pair] + [name for name in ALSO if name in row.servers]
             counts = {name: counted(stand, name, row) for name in asked}
-            ratios = {now: counts[now] / counts[BEFORE[now]] for now in NAMES if options.before and now in counts}
+            ratios = {now: counts[now] / counts[BEFORE[now]] for now in pairs if options.before}
             missed += sum(ratio > UNCHANGED for ratio in ratios.values())
             shown = lambda figures, names, form: [format(figures[name], form) if name in figures else "" for name in names]
-            lines.append([row.title, *shown(counts, names, ".0f"), *shown(ratios, NAMES if options.before else [], ".3f")])
+            lines.append([row.title, *shown(counts, [*names, *ALSO], ".0f"), *shown(ratios, NAMES if options.before else [], ".3f")])
             print("  ".join(lines[-1]), flush=True)
     finally:
         subprocess.run([bench.PROJECT / "scripts" / "site", "stop", site], check=False)
-    heads = ["row", *names, *(f"{now}: now/before" for now in NAMES if options.before)]
+    heads = ["row", *names, *ALSO, *(f"{now}: now/before" for now in NAMES if options.before)]
     print("\n" + report.table(heads, lines))
     if missed:
         sys.exit(f"{missed} figures above {UNCHANGED} x what they were")
 
 
 def is_counted(row):
-    return row.kind in KINDS and not row.close and row.workers == 1 and NAMES[0] in row.servers
+    return row.kind in KINDS and not row.close and row.workers == 1
 
 
 def arguments():

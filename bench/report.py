@@ -12,14 +12,15 @@ import sys
 from rows import judge
 from servers import HERE, SEARCH_PATH, myriad_binary, Unavailable
 
-COLUMNS = ["myriad", "myriad-before", "myriad-bare", "myriad-bare-before", "myriad-headers", "nginx-recipe", "nginx-best", "varnish", "floor"]
-COLOURS = {"myriad": "#0b7a75", "myriad-before": "#3b928d", "myriad-bare": "#5bb5a2", "myriad-bare-before": "#9bd0c4", "myriad-headers": "#7cc3b3", "nginx-recipe": "#8a8f98", "nginx-best": "#b9bdc4",
+COLUMNS = ["myriad", "myriad-before", "myriad-bare", "myriad-bare-before", "myriad-headers", "myriad-logged", "nginx-recipe", "nginx-best", "varnish", "floor"]
+COLOURS = {"myriad": "#0b7a75", "myriad-before": "#3b928d", "myriad-bare": "#5bb5a2", "myriad-bare-before": "#9bd0c4", "myriad-headers": "#7cc3b3", "myriad-logged": "#6ab0a0", "nginx-recipe": "#8a8f98", "nginx-best": "#b9bdc4",
            "varnish": "#c98b4b", "floor": "#e2e4e8"}
 LEGEND = {
     "myriad": "Myriad with `presets/wordpress.conf`, all its rules",
     "myriad-before": "the same of an earlier commit (`--before`)",
     "myriad-bare": "Myriad, one location with `fastcgi_cache` (`conf/bare.conf`)",
     "myriad-headers": "the same with twenty `more_set_headers`",
+    "myriad-logged": "the same with an access log in the form `combined`",
     "myriad-bare-before": "the same of an earlier commit (`--before`)",
     "nginx-recipe": "nginx as the recipes have it (`conf/recipe.conf`)",
     "nginx-best": "nginx storing what the origin compressed (`conf/best.conf`)",

@@ -68,6 +68,10 @@ ROWS = [
         kind="revalidate", targets=(("myriad", "ratio", "nginx-recipe", 1.0),)),
     Row("more-headers", "Home page, gzip, twenty more_set_headers", fields=(GZIP,), codings=("gzip",),
         servers=("myriad-bare", "myriad-headers"), rounds=11, targets=(("myriad-headers", "beyond", "myriad-bare", 0.05),)),
+    Row("counting", "Home page, gzip, counted, with a combined access log", fields=(GZIP,), codings=("gzip",),
+        servers=("myriad-bare", "myriad-logged"), rounds=11, targets=(("myriad-logged", "beyond", "myriad-bare", 0.08),
+            # Beside a commit from before there were counters: what counting costs, too.
+            ("myriad-logged", "beyond", "myriad-bare-before", 0.08))),
     Row("home-close", "Home page, gzip, no keep-alive", fields=(GZIP, ("Connection", "close")), codings=("gzip",), close=True,
         targets=(("myriad", "ratio", "nginx-best", 1.0), ("myriad", "ratio", "nginx-recipe", 1.0))),
     Row("miss", "Miss: a visitor who is logged in, small page through php-fpm", path="/small.php", floor=False, cached=False,

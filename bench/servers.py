@@ -304,6 +304,7 @@ MORE_HEADERS = " ".join(f'more_set_headers "X-More-{number}: {number} of twenty"
 STARTERS = {
     "myriad": Stand.myriad_preset,
     "myriad-bare": Stand.myriad_bare,
+    "myriad-logged": lambda stand, server: stand.myriad_bare(server, more=f"access_log {server.folder}/access.log combined;"),
     "myriad-headers": lambda stand, server: stand.myriad_bare(server, more=MORE_HEADERS),
     "myriad-before": lambda stand, server: stand.myriad_preset(server, stand.before),
     "myriad-bare-before": lambda stand, server: stand.myriad_bare(server, stand.before),
