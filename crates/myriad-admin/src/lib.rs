@@ -6,6 +6,7 @@
 //! | `request` | what is asked: one line of JSON on the socket, a body of the API |
 //! | `reply` | what is told: one line of JSON each |
 //! | `report` | the facts: of a zone, of a page, of a purge, of a server of a group |
+//! | `sight/` | what is seen of the running server: ticks, ranked pages, history, purges, tags |
 //! | `pattern` | `--match`: a wildcard over URLs and keys |
 //! | `bytes` | keys and URLs, which may hold any byte, as text and back |
 //! | `render/` | reports as lines for a terminal |
@@ -20,6 +21,7 @@ pub mod render;
 mod reply;
 mod report;
 mod request;
+pub mod sight;
 
 pub use bytes::{from_shown, shown};
 pub use pattern::Pattern;

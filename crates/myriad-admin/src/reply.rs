@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::sight::{HistoryReport, PurgeEvent, TagsReport, Tick, TopsReport};
 use crate::{PageReport, PeerReport, PurgeReport, ZoneReport};
 
 /// One line of an answer over the control socket.
@@ -16,6 +17,16 @@ pub enum Reply {
     Purge(Box<PurgeReport>),
     /// How a server of a group is doing.
     Peer(Box<PeerReport>),
+    /// What happened in a second.
+    Tick(Box<Tick>),
+    /// A purge that was made, at whatever time.
+    PurgeEvent(Box<PurgeEvent>),
+    /// Pages by what they cost.
+    Tops(Box<TopsReport>),
+    /// Figures of the past.
+    History(Box<HistoryReport>),
+    /// The tags of stored pages.
+    Tags(Box<TagsReport>),
     /// All was told.
     End(Ended),
     /// It could not be done, or no more of it; the last line too.
@@ -50,6 +61,11 @@ impl Reply {
             Self::Page(page) => serde_json::to_string(page),
             Self::Purge(purge) => serde_json::to_string(purge),
             Self::Peer(peer) => serde_json::to_string(peer),
+            Self::Tick(tick) => serde_json::to_string(tick),
+            Self::PurgeEvent(purge) => serde_json::to_string(purge),
+            Self::Tops(tops) => serde_json::to_string(tops),
+            Self::History(history) => serde_json::to_string(history),
+            Self::Tags(tags) => serde_json::to_string(tags),
             Self::End(end) => serde_json::to_string(end),
             Self::Error(error) => serde_json::to_string(error),
         };
@@ -69,6 +85,11 @@ mod tests {
             Reply::Page(Box::new(page)),
             Reply::Purge(Box::default()),
             Reply::Peer(Box::default()),
+            Reply::Tick(Box::default()),
+            Reply::PurgeEvent(Box::default()),
+            Reply::Tops(Box::default()),
+            Reply::History(Box::default()),
+            Reply::Tags(Box::default()),
             Reply::End(Ended { next: Some("m1.2".into()) }),
             Reply::Error("no".into()),
         ] {

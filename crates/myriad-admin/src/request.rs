@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::sight::{HistoryRequest, LiveRequest, PurgesRequest, TagsRequest, TopsRequest};
+
 /// Bytes of the longest request, its line feed included: a thousand long URLs fit.
 pub const MOST_REQUEST_BYTES: usize = 1 << 20;
 /// URLs, tags and patterns that one request may purge.
@@ -28,6 +30,16 @@ pub enum Request {
     Upstreams(UpstreamsRequest),
     /// Put servers of a group into service, or take them out of it.
     ChangeUpstream(UpstreamChange),
+    /// What happens, each second.
+    Live(LiveRequest),
+    /// Pages by what they cost.
+    Tops(TopsRequest),
+    /// Figures of the past.
+    History(HistoryRequest),
+    /// The last purges.
+    Purges(PurgesRequest),
+    /// The tags of stored pages.
+    Tags(TagsRequest),
 }
 
 /// Which servers of groups are asked for.
@@ -158,7 +170,7 @@ impl Request {
             Self::Page(page) if page.page.is_empty() => return Err(told("no page is named")),
             Self::Pages(pages) => pages.check()?,
             Self::ChangeUpstream(change) => change.check()?,
-            Self::Stats(_) | Self::Page(_) | Self::Upstreams(_) => {}
+            _ => {}
         }
         Ok(request)
     }
@@ -271,6 +283,11 @@ mod tests {
             Request::Purge(purge),
             Request::Upstreams(UpstreamsRequest { group: Some("g".into()), server: None }),
             Request::ChangeUpstream(change()),
+            Request::Live(LiveRequest { ticks: 3 }),
+            Request::Tops(TopsRequest { by: Some("misses".into()), limit: Some(5) }),
+            Request::History(HistoryRequest::default()),
+            Request::Purges(PurgesRequest::default()),
+            Request::Tags(TagsRequest::default()),
         ] {
             let line = request.line();
             assert_eq!(line.matches('\n').count(), 1);

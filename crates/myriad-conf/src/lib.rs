@@ -28,6 +28,7 @@ pub mod span;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod text;
+mod written;
 
 pub use builtin::BuiltinFile;
 pub use diagnostic::{Diagnostic, Doubt, Severity};
@@ -41,3 +42,4 @@ pub use settings::Settings;
 pub use source::{Loader, MemoryLoader};
 pub use span::{FileId, Span};
 pub use text::Text;
+pub use written::{directive_at, place_of};

@@ -7,11 +7,13 @@
 //! | `api` | what they ask over HTTP |
 //! | `metrics` | all counts, as Prometheus reads them |
 //! | `status_zone` | under which names requests are counted |
+//! | `sight` | what is seen of the running server: live events, ranked pages, history, purges, tags |
 //! | `traffic_status` | counts of traffic, in the words of nginx-module-vts |
 
 pub mod admin;
 pub mod api;
 pub mod metrics;
 pub mod purge;
+pub mod sight;
 pub mod status_zone;
 pub mod traffic_status;

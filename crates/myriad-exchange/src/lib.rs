@@ -12,6 +12,7 @@ pub mod keeping;
 pub mod keys;
 pub mod memory;
 pub mod runtime;
+pub mod sight;
 pub mod subrequest;
 pub mod traffic;
 pub mod worker;

@@ -17,6 +17,7 @@ use crate::exchange::Engine;
 use crate::failure::Failure;
 use crate::memory::{Budget, Memo, Shortcuts};
 use crate::runtime::{OriginGroup, Runtime};
+use crate::sight::{Sight, WorkerSight};
 use crate::traffic::TrafficSlots;
 
 /// Most addresses made of variables that a worker remembers, those that were asked last; a client may have its say in what they
@@ -43,6 +44,8 @@ pub struct WorkerState {
     pub counters: Arc<Counters>,
     /// The counters of all workers, this one's among them.
     pub all_counters: Arc<[Arc<Counters>]>,
+    /// What is seen of its requests.
+    pub sight: WorkerSight,
 }
 
 impl WorkerState {
@@ -60,6 +63,7 @@ impl WorkerState {
             encoder: Arc::new(Pool::start(&PoolOptions::default())?),
             all_counters,
             counters,
+            sight: WorkerSight::new(Arc::new(Sight::new(1, myriad_net::clock::now_ms())), 0),
         })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `zone`, `zone_counts` | zones of pages on their store; what they count |
+//! | `zone`, `zone_counts`, `purge_log` | zones of pages on their store; what they count, and their last purges |
 //! | `page_record`, `texts`, `marks`, `kept_*` | what is written of a page beside its body |
 //! | `key` | the bytes of a key and of its parts |
 //! | `variant`, `confirmable` | which variant a request asks for; by what a page can be confirmed |
@@ -21,6 +21,7 @@ pub mod key;
 mod marks;
 mod page_record;
 mod proxied_facts;
+mod purge_log;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -38,6 +39,7 @@ pub use kept_proxied::KeptProxied;
 pub use kept_time::KeptTime;
 pub use marks::Marks;
 pub use proxied_facts::ProxiedFacts;
+pub use purge_log::{PurgeLog, PurgeNote, PurgedBy};
 pub use texts::{Parts, TextEnds, Texts};
 pub use variant::{NO_VARIANT, write_variant};
 pub use zone::{

@@ -14,8 +14,8 @@ use myriad_store::{
 
 use crate::kept_time::KeptTime;
 use crate::{
-    Fetches, KeepFolders, KeptLifetime, KeptProxied, Marks, Parts, ProxiedFacts, PurgeEnds, TextEnds, Texts,
-    ZoneCounts, covering,
+    Fetches, KeepFolders, KeptLifetime, KeptProxied, Marks, Parts, ProxiedFacts, PurgeEnds, PurgeLog,
+    TextEnds, Texts, ZoneCounts, covering,
 };
 
 /// Metadata of a page outside the store. In the store its texts lie beside the body ([`PageView`]).
@@ -204,6 +204,8 @@ pub struct PageZone {
     pub counts: ZoneCounts,
     /// Ends of its purges.
     pub ends: PurgeEnds,
+    /// Its last purges.
+    pub purges: PurgeLog,
     /// Fetches that fill it.
     pub fetches: Arc<Fetches>,
 }
@@ -221,7 +223,8 @@ impl PageZone {
     /// An empty zone.
     pub fn new(zone: Zone<PageMeta>, folder: PageFolder) -> Self {
         let fetches = Arc::default();
-        Self { zone, folder, counts: ZoneCounts::default(), ends: PurgeEnds::default(), fetches }
+        let (counts, ends, purges) = (ZoneCounts::default(), PurgeEnds::default(), PurgeLog::default());
+        Self { zone, folder, counts, ends, purges, fetches }
     }
 
     /// Opens the disk tier, or changes its limits if it is open. Errors go to `log`; `keeper` makes the folder anew if it is

@@ -24,12 +24,12 @@ mod site;
 pub mod testing;
 
 pub use compile::check;
-pub use explain::{Question, explain};
+pub use explain::explain;
 pub use features::{documented_variables, registry, variables, warnings};
 pub use myriad_control::admin::Administrator;
 pub use myriad_control::purge::{Outcome as PurgeOutcome, Refused as PurgeRefused};
 pub use myriad_exchange::counters::{Counters, Snapshot};
-pub use myriad_exchange::exchange::{DocumentedVariable, Line as ExplainedLine};
+pub use myriad_exchange::exchange::{DocumentedVariable, Line as ExplainedLine, Question};
 pub use myriad_exchange::keeping::{Keep, Keeper};
 pub use myriad_page::{Counter, KeepFolders};
-pub use site::{Inherited, Site, StartError};
+pub use site::{Inherited, Kept, Site, StartError, history_path};

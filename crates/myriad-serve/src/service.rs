@@ -23,7 +23,7 @@ use myriad_exchange::counters::Counters;
 use myriad_exchange::exchange::{Answer, Exchange, Pending, scratch};
 use myriad_exchange::traffic::TlsEnd;
 use myriad_exchange::worker::{Generation, WorkerState};
-use myriad_exchange::{access_log, after_sent, counting};
+use myriad_exchange::{access_log, after_sent, counting, sight};
 
 /// One worker's share of the site.
 pub(crate) struct SiteService {
@@ -281,6 +281,7 @@ impl Service for SiteService {
             access_log::write(&mut exchange);
         }
         counting::end(&mut exchange);
+        sight::note(&exchange.request);
         let refresh = exchange.request.cache.refresh.take();
         exchange.recycle();
         refresh.map(|refresh| Box::pin(async { _ = refresh.await }) as Behind)

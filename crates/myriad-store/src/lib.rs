@@ -14,6 +14,7 @@
 //! | `flight/` | the state machine of an object while it is fetched; its writers and readers |
 //! | `shard` | the part of a zone that one lock guards |
 //! | `disk/` | objects in files, files as objects |
+//! | `gone` | why keys are no longer stored |
 //! | `limits`, `stats`, `persist` | limits and figures of a zone; metadata that can be kept on disk |
 //!
 //! Time is a parameter everywhere: `now` is milliseconds since the Unix epoch. Nothing here needs a runtime; waiting
@@ -24,6 +25,7 @@
 mod body;
 mod disk;
 mod flight;
+mod gone;
 mod limits;
 mod object;
 mod persist;
@@ -40,6 +42,7 @@ pub use flight::{
     Abort, Admission, BodyWriter, Capacity, Completed, Completion, Failure, FlightEnd, FlightHead,
     FlightReader, FlightWriter, Push, Unstored,
 };
+pub use gone::Gone;
 pub use limits::ZoneLimits;
 pub use myriad_disk::{
     BodyReader, Clock, DiskEvent, DiskLimits, DiskOptions, DiskPool, DiskStats, FormatError, OpenBody,

@@ -202,7 +202,7 @@ pub(crate) fn rebuild(
     paths: &Paths,
     directives: &[u8],
     hosts: &[Host],
-) -> Result<Model, String> {
+) -> Result<(Model, Vec<myriad_conf::Source>), String> {
     let bundle = files
         .iter()
         .fold(MemoryLoader::default(), |loader, (path, bytes)| loader.and(path.clone(), bytes.clone()));
@@ -210,7 +210,7 @@ pub(crate) fn rebuild(
     let built = myriad_conf::build(&parsed, myriad_serve::registry());
     let mut model = built.map_err(|errors| errors_of(Finding::of(&parsed, &errors)))?;
     complete(&mut model, paths, hosts);
-    Ok(model)
+    Ok((model, parsed.sources))
 }
 
 /// Errors among the findings, as one text.

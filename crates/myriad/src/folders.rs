@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{self, Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, Mode, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use crate::accounts::Account;
@@ -43,6 +43,24 @@ pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<bool> {
     };
     let Some(place) = Place::reach(path)? else { return Ok(false) };
     place.make(account).map(|()| true)
+}
+
+/// Makes a file for the account, or gives it one that is there. Below a folder that another user may change only a file that was not there
+/// before is the account's: the other could have put a link to any file there.
+///
+/// # Errors
+/// It cannot be made, or what is there is no file of one name.
+pub(crate) fn make_file(path: &Path, account: &Account) -> io::Result<()> {
+    let path = path::absolute(path)?;
+    let Some(place) = Place::reach(&path)? else { return Err(io::ErrorKind::PermissionDenied.into()) };
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let flags = if place.is_safe { flags } else { flags | OFlags::EXCL };
+    let file = File::from(openat(&place.above, place.name, flags, Mode::RUSR | Mode::WUSR)?);
+    let known = file.metadata()?;
+    if !known.is_file() || known.nlink() != 1 {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    if known.uid() == account.uid { Ok(()) } else { fchown(&file, Some(account.uid), Some(account.gid)) }
 }
 
 /// Renames a folder that belongs to neither the account nor root, so that it is made anew; returns the owner. Its contents are

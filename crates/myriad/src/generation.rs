@@ -46,6 +46,7 @@ impl Generation {
         let paths = &origin.paths;
         let account = account(model).map_err(|error| vec![error.into()])?;
         let left = make_folders(model, origin, account.as_ref()).map_err(|error| vec![error.into()])?;
+        make_history(model, origin, account.as_ref());
         let logs = Logs::open(model, paths).map_err(|error| vec![error.into()])?;
         let log = logs.main(model, paths).map_err(|error| vec![error.to_string().into()])?;
         for path in left {
@@ -156,6 +157,16 @@ impl Generation {
         folders::is_safe(path)?;
         let is_made = folders::make(path, self.account.as_ref())?;
         is_made.then_some(()).ok_or_else(|| io::ErrorKind::PermissionDenied.into())
+    }
+}
+
+/// Makes the file of the history for the account of the workers, who may not make files beside the folders of zones. Where it cannot be
+/// made, the worker says so when it finds none.
+fn make_history(model: &Model, origin: &Origin, account: Option<&Account>) {
+    if let (Some(account), myriad_serve::Kept::At(path)) =
+        (account, myriad_serve::history_path(model, &origin.paths.prefix))
+    {
+        let _ = folders::make_file(&path, account);
     }
 }
 

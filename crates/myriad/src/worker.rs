@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-use myriad_conf::Model;
+use myriad_conf::{Model, Source};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
@@ -187,10 +187,10 @@ impl Worker {
     fn configure(&mut self, message: Message) -> Result<String, String> {
         let mut handover =
             Handover::decode(&message.payload).ok_or("the supervisor sent no configuration")?;
-        let model =
+        let (model, sources) =
             configuration::rebuild(&handover.files, &handover.paths, &handover.directives, &handover.hosts)?;
         let account = handover.account.take();
-        let mut inherited = self.inherited(handover, message.descriptors)?;
+        let mut inherited = self.inherited(handover, message.descriptors, sources)?;
         let is_control = |(name, _): &mut (String, OwnedFd)| name.starts_with(CONTROL);
         let control = inherited.listeners.extract_if(.., is_control).next().map(|(_, socket)| socket);
         if let Some(site) = &self.site {
@@ -233,7 +233,12 @@ impl Worker {
     }
 
     /// Start of the site, made of what the supervisor handed over.
-    fn inherited(&self, handover: Handover, descriptors: Vec<OwnedFd>) -> Result<Inherited, String> {
+    fn inherited(
+        &self,
+        handover: Handover,
+        descriptors: Vec<OwnedFd>,
+        sources: Vec<Source>,
+    ) -> Result<Inherited, String> {
         let Handover { paths, tls_files, listeners, quic, ticket_keys, logs, .. } = handover;
         if descriptors.len() != listeners.len() + logs.len() {
             return Err("a descriptor is missing".into());
@@ -248,6 +253,7 @@ impl Worker {
             tls_files: tls_files.into_iter().collect(),
             keeper: self.keeper(),
             ticket_keys: ticket_keys.into_map(),
+            sources,
             folder: paths.configuration.parent().unwrap_or(&paths.prefix).to_owned(),
             prefix: paths.prefix,
         })

@@ -25,6 +25,18 @@ pub enum ControlSocket {
     At(Text),
 }
 
+/// `history`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HistoryFile {
+    /// Not written: beside the folder of the first cache zone.
+    #[default]
+    BesideZone,
+    /// `off`.
+    Off,
+    /// A path relative to the prefix.
+    At(Text),
+}
+
 /// Main context, with `events`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MainConf {
@@ -52,6 +64,8 @@ pub struct MainConf {
     pub pid: Text,
     /// `control_socket`.
     pub control_socket: ControlSocket,
+    /// `history`.
+    pub history: HistoryFile,
     /// `daemon`.
     pub daemon: bool,
     /// `master_process`.

@@ -6,6 +6,7 @@ use myriad_admin::{Ended, Reply};
 use myriad_log::ErrorLog;
 
 use myriad_exchange::runtime::Runtime;
+use myriad_exchange::sight::Sight;
 use myriad_page::PageZone;
 use myriad_upstream::GroupControl;
 
@@ -15,16 +16,18 @@ const HTTP_BATCHES: u64 = 2000;
 /// The zones and groups of a site, as administrators reach them. Made for each request, so that a reload is noticed.
 pub struct Administrator {
     /// In the order of their names.
-    pub(super) zones: Vec<Arc<PageZone>>,
+    pub(crate) zones: Vec<Arc<PageZone>>,
     /// Batches that one list looks at before it says where the next goes on.
     pub(super) patience: u64,
     pub(super) log: ErrorLog,
     /// Groups of origins with the block that each stands in, in the order of their names.
-    pub(super) groups: Vec<(&'static str, GroupControl)>,
+    pub(crate) groups: Vec<(&'static str, GroupControl)>,
+    /// What is seen of the running server; none where nobody looks.
+    sight: Option<Arc<Sight>>,
 }
 
 /// Takes a line of the answer; false where nobody wants more.
-pub(super) type Tell<'a> = dyn FnMut(Reply) -> bool + 'a;
+pub(crate) type Tell<'a> = dyn FnMut(Reply) -> bool + 'a;
 
 impl Administrator {
     /// Who may see and change the zones of a runtime.
@@ -35,7 +38,7 @@ impl Administrator {
         let of_stream = runtime.stream_groups.iter().map(|group| ("stream", group.clone()));
         let mut groups: Vec<_> = of_http.chain(of_stream).collect();
         groups.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));
-        Self { zones, patience: u64::MAX, log: runtime.zone_log.clone(), groups }
+        Self { zones, patience: u64::MAX, log: runtime.zone_log.clone(), groups, sight: None }
     }
 
     /// The same for requests over HTTP, whose answers have an end: a list says where the next one goes on.
@@ -43,8 +46,19 @@ impl Administrator {
         Self { patience: HTTP_BATCHES, ..Self::new(runtime) }
     }
 
+    /// The same who can tell what is seen of the running server.
+    #[must_use]
+    pub fn seeing(self, sight: &Arc<Sight>) -> Self {
+        Self { sight: Some(Arc::clone(sight)), ..self }
+    }
+
+    /// What is seen of the running server.
+    pub(crate) fn sight(&self) -> Result<&Sight, String> {
+        self.sight.as_deref().ok_or_else(|| "nobody looks at this server".to_owned())
+    }
+
     /// The zone of that name, or all of them.
-    pub(super) fn named(&self, name: Option<&str>) -> Result<Vec<&Arc<PageZone>>, String> {
+    pub(crate) fn named(&self, name: Option<&str>) -> Result<Vec<&Arc<PageZone>>, String> {
         let Some(name) = name else { return Ok(self.zones.iter().collect()) };
         let zone = self.zones.iter().find(|zone| zone.zone.name() == name);
         zone.map(|zone| vec![zone]).ok_or_else(|| {
@@ -57,4 +71,4 @@ impl Administrator {
 }
 
 /// How an answer ends: all told, or why not.
-pub(super) type End = Result<Ended, String>;
+pub(crate) type End = Result<Ended, String>;

@@ -15,6 +15,11 @@ impl Administrator {
             Request::Purge(request) => self.purge(request, tell),
             Request::Upstreams(request) => self.upstreams(request, tell),
             Request::ChangeUpstream(request) => self.change_upstream(request, tell),
+            Request::Live(request) => self.live(request, tell),
+            Request::Tops(request) => self.tops(request, tell),
+            Request::History(request) => self.history(request, tell),
+            Request::Purges(request) => self.purges(request, tell),
+            Request::Tags(request) => self.tags(request, tell),
         };
         match end {
             Ok(end) => tell(Reply::End(end)),

@@ -9,7 +9,7 @@ use myriad_store::{ALTERNATIVES, DiskPage, Selection};
 use myriad_page::{Page, PageMeta, PageView, PageZone, STRONG_GZIP, slot};
 
 /// A page wherever it was found.
-pub(super) enum Found {
+pub(crate) enum Found {
     Memory(Page),
     /// On disk alone.
     Disk(Box<DiskPage<PageMeta>>),
@@ -23,7 +23,15 @@ impl Found {
         }
     }
 
-    pub(super) fn meta(&self) -> PageView<'_> {
+    /// Bytes of the body in identity.
+    pub(crate) fn body_bytes(&self) -> u64 {
+        match self {
+            Self::Memory(page) => page.body_len(),
+            Self::Disk(page) => page.body_len,
+        }
+    }
+
+    pub(crate) fn meta(&self) -> PageView<'_> {
         match self {
             Self::Memory(page) => page.meta(),
             Self::Disk(page) => page.meta.view(),
@@ -133,14 +141,18 @@ fn esi(meta: PageView<'_>, length: u64) -> Option<EsiReport> {
 }
 
 fn encoding(index: u8, length: usize, level: u8) -> EncodingReport {
-    let coding = match index {
+    EncodingReport { coding: coding_of(index).as_str().to_owned(), bytes: length as u64, level }
+}
+
+/// The coding of a place for other codings.
+pub(crate) fn coding_of(index: u8) -> Coding {
+    match index {
         STRONG_GZIP => Coding::Gzip,
         index => [Coding::Gzip, Coding::Brotli, Coding::Zstd]
             .into_iter()
             .find(|coding| slot(*coding) == index)
             .unwrap_or(Coding::Identity),
-    };
-    EncodingReport { coding: coding.as_str().to_owned(), bytes: length as u64, level }
+    }
 }
 
 /// By name and then by level, since their places in the store mean nothing to people.

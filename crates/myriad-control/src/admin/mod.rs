@@ -15,3 +15,9 @@ mod tests;
 mod upstreams;
 
 pub use administrator::Administrator;
+pub(crate) use administrator::{End, Tell};
+pub(crate) use describe::{Found, coding_of};
+pub(crate) use purge::block_on;
+pub(crate) use show::of_url;
+pub(crate) use stats::report as zone_report;
+pub(crate) use upstreams::report as peer_report;

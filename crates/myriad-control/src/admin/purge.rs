@@ -13,7 +13,7 @@ use myriad_policy::{Command, Tags, What};
 
 use super::administrator::{Administrator, End, Tell};
 use crate::purge::{self, Outcome};
-use myriad_page::PageZone;
+use myriad_page::{PageZone, PurgedBy};
 
 /// How long `wait` waits for the pages of a pattern: a fetch from before the purge may keep it from ending.
 const PATIENCE: Duration = Duration::from_mins(4);
@@ -50,9 +50,9 @@ impl Administrator {
         let mut outcome = Outcome::Done(0);
         for zone in zones {
             let made = if request.invalidate {
-                block_on(purge::invalidate_in(zone, &command.what))
+                block_on(purge::invalidate_in(zone, &command.what, PurgedBy::Administrator))
             } else {
-                block_on(purge::run_in(zone, &command, &[]))
+                block_on(purge::run_in(zone, &command, &[], PurgedBy::Administrator))
             };
             let made = made.map_err(|error| format!("{kind} {what}: {error}"))?;
             let counted = (request.wait && made.outcome == Outcome::Accepted)
@@ -145,7 +145,7 @@ impl Wake for Sleeper {
 }
 
 /// Waits for a purge on this thread, which serves nobody else.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Sleeper(thread::current())));
     let mut cx = Context::from_waker(&waker);
     let mut future = pin!(future);

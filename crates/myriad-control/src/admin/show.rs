@@ -36,7 +36,7 @@ fn under_key(zone: &PageZone, key: &[u8]) -> Vec<Found> {
 }
 
 /// All that was fetched for a URL, found by its label in memory and on disk.
-fn of_url(zone: &PageZone, url: &Subject<'_>) -> Vec<Found> {
+pub(crate) fn of_url(zone: &PageZone, url: &Subject<'_>) -> Vec<Found> {
     let label = url.wanted_label();
     let in_memory = zone.zone.labelled(label).into_iter().map(Found::Memory);
     let on_disk = zone.zone.labelled_on_disk(label).into_iter().map(|page| Found::Disk(Box::new(page)));

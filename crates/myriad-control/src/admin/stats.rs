@@ -20,7 +20,8 @@ impl Administrator {
     }
 }
 
-fn report(zone: &PageZone) -> ZoneReport {
+/// The figures of a zone.
+pub(crate) fn report(zone: &PageZone) -> ZoneReport {
     let stats = zone.zone.stats();
     let running = zone.zone.purges_by_rule().into_iter();
     ZoneReport {

@@ -80,7 +80,8 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-fn report(block: &str, group: &GroupControl, peer: PeerSnapshot) -> PeerReport {
+/// How a server of a group is doing.
+pub(crate) fn report(block: &str, group: &GroupControl, peer: PeerSnapshot) -> PeerReport {
     PeerReport {
         block: block.to_owned(),
         group: group.name().to_owned(),

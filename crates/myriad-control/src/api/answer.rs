@@ -2,8 +2,10 @@
 
 use bytes::Bytes;
 use myriad_admin::Reply;
+use myriad_admin::sight::InspectReport;
 use myriad_log::Level;
 use myriad_net::ResponseBody;
+use myriad_sight::REASONS;
 
 use myriad_exchange::exchange::Answer;
 use myriad_exchange::exchange::Request;
@@ -22,6 +24,29 @@ pub(crate) fn told(name: &str, replies: Vec<Reply>) -> Step {
     }
     let next = next.map(|next| format!(",\"next\":{}", Reply::Error(next).json())).unwrap_or_default();
     json(200, format!("{{\"{name}\":[{}]{next}}}\n", items.join(",")))
+}
+
+/// The one thing that was told, as it is.
+pub(crate) fn one(replies: Vec<Reply>) -> Step {
+    match replies.into_iter().next() {
+        Some(Reply::Error(why)) => Refusal::new(400, &why).answer(),
+        Some(reply) => json(200, reply.json() + "\n"),
+        None => Step::Error(500),
+    }
+}
+
+/// A report of an inspection.
+pub(crate) fn inspected(report: &InspectReport) -> Step {
+    json(200, serde_json::to_string(report).unwrap_or_default() + "\n")
+}
+
+/// What reasons mean, by their words.
+pub(crate) fn reasons() -> Step {
+    let each = REASONS.iter().map(|(word, text)| {
+        let [word, text] = [word, text].map(|text| Reply::Error((*text).to_owned()).json());
+        format!("{word}:{text}")
+    });
+    json(200, format!("{{\"reasons\":{{{}}}}}\n", each.collect::<Vec<_>>().join(",")))
 }
 
 fn failed(why: &str, name: &str, items: &[String]) -> Step {

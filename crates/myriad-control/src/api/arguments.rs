@@ -26,6 +26,12 @@ impl Arguments {
         Ok(Self(arguments))
     }
 
+    /// Takes a number out.
+    pub(crate) fn number(&mut self, name: &str) -> Result<Option<u64>, String> {
+        let number = self.take(name).map(|text| text.parse::<u64>());
+        number.transpose().map_err(|_| format!("\"{name}\" is no number"))
+    }
+
     /// Takes a value out.
     pub(crate) fn take(&mut self, name: &str) -> Option<String> {
         let at = self.0.iter().position(|(known, _)| known == name)?;

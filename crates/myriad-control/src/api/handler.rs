@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 
+use myriad_admin::sight::{HistoryRequest, PurgesRequest, TagsRequest, TopsRequest};
 use myriad_admin::{
     MOST_REQUEST_BYTES, PageRequest, PagesRequest, Reply, Request as Asked, StatsRequest, UpstreamsRequest,
     parse_purge, parse_upstream_change,
@@ -16,14 +17,19 @@ use super::admission::{Turn, admit, explained};
 use super::answer::{self, Refusal, unknown_host};
 use super::arguments::Arguments;
 use super::call::Call;
+use super::inspect;
 use super::plus;
 use super::scope::Scope;
+use super::turn::Turn;
 use crate::admin::Administrator;
 use crate::purge::foreign_page;
 use crate::purge::own_host;
+use crate::sight;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Handler, Request};
 
+/// What is told of a path that there is not.
+const PATHS: &str = "there is no such path: cache, cache/pages, cache/page, history, inspect, live, purge, purges, reasons, tags, tops, upstreams";
 /// Pages of one answer, unless `limit` says less, and at most.
 const PAGES: (u64, u64) = (100, 1000);
 
@@ -71,6 +77,8 @@ fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> Step {
         };
     }
     match call(request, rules, ruled) {
+        Ok(Call::Reasons) => answer::reasons(),
+        Ok(Call::Live) => live(request, rules),
         Ok(call) => wait_for(call, rules),
         Err(refusal) => refusal.answer(),
     }
@@ -145,7 +153,34 @@ fn call(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<Call, Refu
             let (group, server) = (arguments.take("group"), arguments.take("server"));
             Ok(Asked::Upstreams(UpstreamsRequest { group, server }))
         }),
-        b"cache" | b"cache/pages" | b"cache/page" if !read => Err(Refusal::method("GET, HEAD")),
+        b"cache" | b"cache/pages" | b"cache/page" | b"inspect" | b"live" | b"reasons" | b"tops"
+        | b"history" | b"purges" | b"tags"
+            if !read =>
+        {
+            Err(Refusal::method("GET, HEAD"))
+        }
+        b"live" => Arguments::parse(&request.route.args, &[])
+            .map(|_| Call::Live)
+            .map_err(|why| Refusal::new(400, &why)),
+        b"reasons" => Ok(Call::Reasons),
+        b"inspect" => inspect::asked(&request.route.args).map_err(|why| Refusal::new(400, &why)),
+        b"tops" => known(request, &["by", "limit"], |arguments| {
+            let by = arguments.take("by");
+            Ok(Asked::Tops(TopsRequest { by, limit: arguments.number("limit")? }))
+        }),
+        b"history" => known(request, &["range", "step"], |arguments| {
+            let range = arguments.number("range")?;
+            Ok(Asked::History(HistoryRequest { range, step: arguments.number("step")? }))
+        }),
+        b"purges" => known(request, &["zone", "limit"], |arguments| {
+            let zone = arguments.take("zone");
+            Ok(Asked::Purges(PurgesRequest { zone, limit: arguments.number("limit")? }))
+        }),
+        b"tags" => known(request, &["zone", "match", "page", "limit"], |arguments| {
+            let (zone, matching) = (arguments.take("zone"), arguments.take("match"));
+            let (page, limit) = (arguments.take("page"), arguments.number("limit")?);
+            Ok(Asked::Tags(TagsRequest { zone, matching, page, limit }))
+        }),
         b"cache" => known(request, &["zone"], |arguments| {
             Ok(Asked::Stats(StatsRequest { zone: arguments.take("zone") }))
         }),
@@ -154,9 +189,18 @@ fn call(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<Call, Refu
             let page = arguments.take("page").ok_or("\"page\" is missing: a URL or a key")?;
             Ok(Asked::Page(PageRequest { page, zone: arguments.take("zone") }))
         }),
-        _ => {
-            Err(Refusal::new(404, "there is no such path: cache, cache/pages, cache/page, purge, upstreams"))
-        }
+        _ => Err(Refusal::new(404, PATHS)),
+    }
+}
+
+/// The events, for who may see all zones.
+fn live(request: &Request, rules: &ApiHandler) -> Step {
+    if let Some(zone) = &rules.scope.zone {
+        return Refusal::new(403, &format!("this api is for the zone \"{zone}\" alone")).answer();
+    }
+    match sight::stream(request) {
+        Ok(answer) => Step::Answer(answer),
+        Err(why) => Refusal::new(503, &why.to_string()).answer(),
     }
 }
 
@@ -225,10 +269,12 @@ async fn wait(exchange: &mut Exchange, call: Call, scope: Scope) -> Step {
     let mut asked = match call {
         Call::Plus(asked) => return ask_plus(exchange, asked).await,
         Call::Known(asked) => asked,
+        Call::Inspect(question, url) => return inspect::inspect(exchange, question, url, &scope).await,
         Call::Purge => match purge(exchange).await {
             Ok(asked) => asked,
             Err(refusal) => return refusal.answer(),
         },
+        Call::Live | Call::Reasons => return Step::Error(500),
         Call::ChangeUpstream => match change_upstream(exchange).await {
             Ok(asked) => asked,
             Err(refusal) => return refusal.answer(),
@@ -240,14 +286,16 @@ async fn wait(exchange: &mut Exchange, call: Call, scope: Scope) -> Step {
     let name = match asked {
         Asked::Stats(_) => "zones",
         Asked::Pages(_) | Asked::Page(_) => "pages",
-        Asked::Purge(_) => "purges",
+        Asked::Purge(_) | Asked::Purges(_) => "purges",
         Asked::Upstreams(_) | Asked::ChangeUpstream(_) => "servers",
+        Asked::Live(_) | Asked::Tops(_) | Asked::History(_) | Asked::Tags(_) => "",
     };
     let is_one = matches!(asked, Asked::Page(_));
     let Some(turn) = Turn::take() else {
         return Refusal::new(503, "too many requests at once: try again in a moment").answer();
     };
-    let administrator = Administrator::of_batches(exchange.request.runtime());
+    let administrator = Administrator::of_batches(exchange.request.runtime())
+        .seeing(&exchange.request.site.worker.sight.shared);
     let told = tokio::task::spawn_blocking(move || {
         let _turn = turn;
         let mut told: Vec<Reply> = Vec::new();
@@ -261,6 +309,7 @@ async fn wait(exchange: &mut Exchange, call: Call, scope: Scope) -> Step {
         Ok(told) if is_one && matches!(told[..], [Reply::End(_)]) => {
             Refusal::new(404, "there is no such page").answer()
         }
+        Ok(told) if name.is_empty() => answer::one(told),
         Ok(told) => answer::told(name, told),
         Err(_) => Step::Error(500),
     }

@@ -7,6 +7,13 @@
 //! GET  …/upstreams                  how the servers of groups are doing; ?group= server=
 //! POST …/upstreams                  {"group":…,"server":…,"state":"up"|"drain"|"down"}
 //! …    …/9/…                        the paths of NGINX Plus's API, see `plus`
+//! GET  …/live                       what happens, each second: events
+//! GET  …/tops                       pages by what they cost; ?by= limit=
+//! GET  …/history                    figures of the past; ?range= step=
+//! GET  …/purges                     the last purges; ?zone= limit=
+//! GET  …/tags                       the tags of stored pages; ?zone= match= page= limit=
+//! GET  …/inspect?url=URL            the way of a request; ?method= cookie= ...
+//! GET  …/reasons                    what reasons mean
 //! POST …/purge                      {"urls":[…],"tags":[…],"wildcards":[…],"regexes":[…],"hosts":[…],"all":…,"soft":…,"invalidate":…,"zone":…}
 //! ```
 
@@ -16,8 +23,10 @@ mod arguments;
 mod call;
 mod directives;
 mod handler;
+mod inspect;
 mod plus;
 mod scope;
+mod turn;
 
 pub(crate) use admission::{Turn, admit, explained};
 use myriad_exchange::feature::Feature;

@@ -47,7 +47,9 @@ impl Scope {
             Asked::Pages(asked) => &mut asked.zone,
             Asked::Page(asked) => &mut asked.zone,
             Asked::Purge(asked) => &mut asked.zone,
-            Asked::Upstreams(_) | Asked::ChangeUpstream(_) => {
+            Asked::Purges(asked) => &mut asked.zone,
+            Asked::Tags(asked) => &mut asked.zone,
+            _ => {
                 return Err(format!("this api is for the zone \"{own}\" alone"));
             }
         };

@@ -18,8 +18,8 @@ use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Handler, MethodHandler, Request};
 use myriad_exchange::keys::page_key;
 use myriad_exchange::runtime::{CachePlace, PurgeRules, PurgeWhen};
-use myriad_page::PageZone;
 use myriad_page::key;
+use myriad_page::{PageZone, PurgedBy};
 
 /// A purge that a request may make, and that is not made yet.
 pub struct Order {
@@ -243,7 +243,7 @@ async fn wait(exchange: &mut Exchange, ordered: Order) -> Step {
     let mut kind = "key";
     for command in &commands {
         kind = command.what.kind();
-        match purge::run(&zones, command, &keys).await {
+        match purge::run(&zones, command, &keys, PurgedBy::Request).await {
             Ok(more) => outcome = outcome.and(more),
             Err(error) => return refused(exchange, &error),
         }

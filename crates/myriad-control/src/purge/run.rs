@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use myriad_log::{ErrorLog, Level};
 use myriad_policy::{Command, What};
-use myriad_store::{Count, Covered, KeyRef, Purge, PurgeError};
+use myriad_store::{Count, Covered, KeyRef, Purge, PurgeError, Purged};
 
 use myriad_page::key::of_other_codings;
-use myriad_page::{PageZone, covering, system_ms};
+use myriad_page::{PageZone, PurgeNote, PurgedBy, covering, system_ms};
 
 /// Longest name of a purge in the log, in bytes.
 const LONGEST_NAME: usize = 500;
@@ -84,10 +84,15 @@ impl From<PurgeError> for Refused {
 
 /// Purges in all `zones`; `keys` are purged beside what the command covers, where it covers pages that labels find. It holds
 /// from when this returns on, and after a crash.
-pub async fn run(zones: &[Arc<PageZone>], command: &Command, keys: &[Vec<u8>]) -> Result<Outcome, Refused> {
+pub async fn run(
+    zones: &[Arc<PageZone>],
+    command: &Command,
+    keys: &[Vec<u8>],
+    by: PurgedBy,
+) -> Result<Outcome, Refused> {
     let mut outcome = Outcome::Done(0);
     for zone in zones {
-        outcome = outcome.and(run_in(zone, command, keys).await?.outcome);
+        outcome = outcome.and(run_in(zone, command, keys, by).await?.outcome);
     }
     Ok(outcome)
 }
@@ -100,10 +105,15 @@ pub async fn run_all(zone: &PageZone, commands: &[Command]) -> Result<(), Refuse
         let labels: Vec<u64> = of_kind().flat_map(|command| command.what.labels()).collect();
         if !addresses.is_empty() || !labels.is_empty() {
             let covered = Covered::Exact { keys: &[], addresses: &addresses, labels: &labels };
-            zone.zone.purge_from(covered, kind(soft), stale_from()).await?;
+            let purged = zone.zone.purge_from(covered, kind(soft), stale_from()).await?;
+            let exact: Vec<&What> =
+                of_kind().map(|command| &command.what).filter(|what| what.is_exact()).collect();
+            let what = exact.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let word = exact.first().map_or("url", |what| what.kind());
+            note(zone, (word, what), soft, PurgedBy::Origin, made(&purged));
         }
         for command in of_kind().filter(|command| !command.what.is_exact()) {
-            run_in(zone, command, &[]).await?;
+            run_in(zone, command, &[], PurgedBy::Origin).await?;
         }
     }
     Ok(())
@@ -124,17 +134,28 @@ pub fn check(what: &What) -> Result<(), String> {
 }
 
 /// Purges in one zone, as [`run`] does.
-pub async fn run_in(zone: &PageZone, command: &Command, keys: &[Vec<u8>]) -> Result<Made, Refused> {
-    run_from(zone, command, keys, stale_from()).await
+pub async fn run_in(
+    zone: &PageZone,
+    command: &Command,
+    keys: &[Vec<u8>],
+    by: PurgedBy,
+) -> Result<Made, Refused> {
+    run_from(zone, command, keys, stale_from(), by).await
 }
 
 /// Has the pages that a command covers fetched before they are shown again; they may stand in for a fetch that fails.
-pub async fn invalidate_in(zone: &PageZone, what: &What) -> Result<Made, Refused> {
-    run_from(zone, &Command { what: what.clone(), soft: true }, &[], 0).await
+pub async fn invalidate_in(zone: &PageZone, what: &What, by: PurgedBy) -> Result<Made, Refused> {
+    run_from(zone, &Command { what: what.clone(), soft: true }, &[], 0, by).await
 }
 
 /// Purges in one zone; pages of a soft purge are stale from that time on, or must be fetched at once where it is 0.
-async fn run_from(zone: &PageZone, command: &Command, keys: &[Vec<u8>], from: u64) -> Result<Made, Refused> {
+async fn run_from(
+    zone: &PageZone,
+    command: &Command,
+    keys: &[Vec<u8>],
+    from: u64,
+    by: PurgedBy,
+) -> Result<Made, Refused> {
     let (addresses, labels) = (command.what.addresses(), command.what.labels());
     let named = match &command.what {
         What::Keys(keys) => &keys[..],
@@ -157,19 +178,41 @@ async fn run_from(zone: &PageZone, command: &Command, keys: &[Vec<u8>], from: u6
         Covered::Rule { name: &name, rule: &rule }
     };
     let purged = zone.zone.purge_from(covered, kind(command.soft), from).await?;
+    let made = made(&purged);
+    note(zone, (command.what.kind(), command.what.to_string()), command.soft, by, made);
+    Ok(made)
+}
+
+fn made(purged: &Purged) -> Made {
     let outcome = match purged.count {
         Count::Exact(count) => Outcome::Done(count),
         Count::AtLeast(count) => Outcome::AtLeast(count),
         Count::Later => Outcome::Accepted,
     };
-    Ok(Made { outcome, number: purged.number })
+    Made { outcome, number: purged.number }
+}
+
+/// Notes a purge in the log of its zone.
+fn note(zone: &PageZone, (kind, what): (&'static str, String), soft: bool, by: PurgedBy, made: Made) {
+    let (pages, at_least) = match made.outcome {
+        Outcome::Done(count) => (Some(count as u64), false),
+        Outcome::AtLeast(count) => (Some(count as u64), true),
+        Outcome::Accepted => (None, false),
+    };
+    let number = made.number;
+    zone.purges.note(PurgeNote { at_ms: system_ms(), kind, what, soft, by, number, pages, at_least });
 }
 
 /// Has the pages of URLs fetched before they are shown again; they may stand in for a fetch that fails (RFC 9111 section 4.4).
 pub async fn invalidate(zone: &PageZone, urls: &[What]) -> Result<(), Refused> {
     let addresses: Vec<u64> = urls.iter().flat_map(What::addresses).collect();
     let covered = Covered::Exact { keys: &[], addresses: &addresses, labels: &[] };
-    zone.zone.purge(covered, Purge::Soft).await?;
+    let made = made(&zone.zone.purge(covered, Purge::Soft).await?);
+    // Any visitor may cause this: what has covered nothing fills no log.
+    if made.outcome != Outcome::Done(0) {
+        let what = urls.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        note(zone, ("url", what), true, PurgedBy::Request, made);
+    }
     Ok(())
 }
 
@@ -193,6 +236,7 @@ pub fn tend(zone: &PageZone, log: &ErrorLog) {
         }
         for purge in zone.zone.tend_purges(TEND_BATCH) {
             zone.ends.note(purge.number, purge.count);
+            zone.purges.end(purge.number, purge.count as u64);
             let (name, count) = (purge.name, purge.count);
             let (zone, plural) = (zone.zone.name(), if count == 1 { "" } else { "s" });
             let text = format_args!("purge of {name} in zone \"{zone}\": {count} page{plural}");

@@ -4,12 +4,14 @@ use std::any::Any;
 use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use myriad_http::body::BoxBody;
 use myriad_net::Head;
 use myriad_script::Frame;
 
-use super::{Answer, Exchange, Request};
+use super::{Answer, Exchange, Line, Question, Request};
+use crate::runtime::Runtime;
 
 /// What a phase or a handler came to.
 pub enum Step {
@@ -231,7 +233,7 @@ pub enum Start {
 }
 
 /// What runs the phases. The generation holds it, so that a subrequest can be run by whoever needs its answer, below the phases.
-pub trait Engine {
+pub trait Engine: Sync {
     /// Runs an exchange to its answer.
     fn answer<'a>(
         &'static self,
@@ -241,4 +243,11 @@ pub trait Engine {
 
     /// What a parent gets of a subrequest's answer: the body as the filters of its place leave it, in identity.
     fn body(&self, exchange: &mut Exchange, answer: Answer) -> BoxBody;
+
+    /// Takes a request through the site without any effect, and tells what was decided on its way. It takes a thread for some
+    /// milliseconds: not one of a worker's.
+    ///
+    /// # Errors
+    /// Nobody listens where it is asked for; the machine has no descriptors left.
+    fn explain(&'static self, runtime: &Arc<Runtime>, question: &Question) -> Result<Vec<Line>, String>;
 }

@@ -2,11 +2,14 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use myriad_http::body::BoxBody;
 
 use super::run::{Decision, Entry, run};
-use myriad_exchange::exchange::{Answer, Engine, Exchange, Pending, Start};
+use crate::explain::explain_running;
+use myriad_exchange::exchange::{Answer, Engine, Exchange, Line, Pending, Question, Start};
+use myriad_exchange::runtime::Runtime;
 
 /// The phases, for subrequests.
 pub(crate) struct Phases;
@@ -32,6 +35,10 @@ impl Engine for Phases {
 
     fn body(&self, exchange: &mut Exchange, answer: Answer) -> BoxBody {
         myriad_output::body_of_subrequest(exchange, answer)
+    }
+
+    fn explain(&'static self, runtime: &Arc<Runtime>, question: &Question) -> Result<Vec<Line>, String> {
+        explain_running(self, runtime, question)
     }
 }
 

@@ -17,6 +17,7 @@ impl Site {
     pub fn quit(&self) {
         let mut inner = self.inner.lock();
         inner.agents.end();
+        inner.observing.end();
         for worker in &inner.workers {
             // A worker that has ended already has no need of the order.
             let _ = worker.orders.send(Order::Quit(*self.shutdown_timeout.lock()));
@@ -35,7 +36,11 @@ impl Site {
     /// Writes down what zones know of their files, for a process that is to end at once: the next one need not open them all then.
     /// Exchanges go on meanwhile and end with the process.
     pub fn halt(&self) {
-        let runtime = Arc::clone(&self.inner.lock().runtime);
+        let runtime = {
+            let mut inner = self.inner.lock();
+            inner.observing.end();
+            Arc::clone(&inner.runtime)
+        };
         std::thread::scope(|scope| {
             for zone in runtime.zones.values() {
                 scope.spawn(|| zone.zone.close_disk(HALT_PATIENCE));

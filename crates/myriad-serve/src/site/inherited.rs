@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use myriad_conf::Source;
 use myriad_exchange::keeping::Keeper;
 
 /// What the supervisor opened for the worker process.
@@ -23,6 +24,8 @@ pub struct Inherited {
     pub keeper: Keeper,
     /// Keys of tickets that a process before this one used, by the life time of tickets, seconds.
     pub ticket_keys: HashMap<u32, Vec<u8>>,
+    /// The files of the configuration, for explanations.
+    pub sources: Vec<Source>,
     /// What relative paths start from.
     pub prefix: PathBuf,
     /// The folder of the main configuration file.

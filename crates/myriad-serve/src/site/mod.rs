@@ -1,7 +1,9 @@
 //! The running site: its start, worker threads, reload, the end.
 
 mod end;
+mod history_file;
 mod inherited;
+mod observing;
 mod orders;
 mod reload;
 mod running;
@@ -12,6 +14,7 @@ mod tests;
 mod worker_life;
 mod worker_thread;
 
+pub use history_file::{Kept, history_path};
 pub use inherited::Inherited;
 pub use running::Site;
 pub use start_error::StartError;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use myriad_conf::Model;
 
+use super::history_file::history_path;
 use super::inherited::Inherited;
 use super::orders::Order;
 use super::running::{Site, open_zones};
@@ -61,6 +62,8 @@ impl Site {
                 let _ = worker.orders.send(Order::EndStragglers(after));
             }
         }
+        *inner.observing.sight().sources.lock() = inherited.sources.into();
+        inner.observing.follow(&runtime, history_path(model, &inherited.prefix));
         let previous = std::mem::replace(&mut inner.runtime, runtime);
         let streams = std::mem::replace(&mut inner.streams, streams);
         watch(previous, streams, drained);

@@ -16,7 +16,9 @@ use myriad_store::DiskPool;
 use myriad_stream::StreamRuntime;
 use parking_lot::Mutex;
 
+use super::history_file::history_path;
 use super::inherited::Inherited;
+use super::observing::Observing;
 use super::orders::Order;
 use super::sockets::{number, run};
 use super::start_error::StartError;
@@ -32,7 +34,9 @@ use myriad_exchange::counters::Snapshot;
 use myriad_exchange::failure::Failure;
 use myriad_exchange::keeping::Keeper;
 use myriad_exchange::runtime::Runtime;
+use myriad_exchange::sight::Sight;
 use myriad_exchange::traffic::Traffic;
+use myriad_page::PurgedBy;
 
 /// Threads that read and write the files of all zones.
 const DISK_THREADS: usize = 3;
@@ -66,6 +70,8 @@ pub(super) struct Inner {
     pub workers: Vec<WorkerThread>,
     /// What renews certificates.
     pub agents: Agents,
+    /// What looks at the running site.
+    pub observing: Observing,
 }
 
 impl Site {
@@ -100,13 +106,16 @@ impl Site {
         let files = Arc::<FileCache>::default();
         files.keep_open(shortage::kept_files());
         let failure = Arc::<Failure>::default();
+        let sight = Arc::new(Sight::new(count, myriad_net::clock::now_ms()));
         let shared = Shared {
             room,
             failure: Arc::clone(&failure),
             all_counters: Arc::clone(&kept.traffic.workers),
             files,
             encoder: Arc::new(Pool::start(&PoolOptions::default())?),
+            sight: Arc::clone(&sight),
         };
+        let counters = Arc::clone(&shared.all_counters);
         let mut workers = Vec::with_capacity(count);
         for index in 0..count {
             workers.push(WorkerThread::spawn(index, shared.clone())?);
@@ -118,7 +127,10 @@ impl Site {
         agents.staple(&runtime.staples, &runtime.zone_log)?;
         kept.tls.settle(runtime.staples.iter().map(|planned| &planned.staple));
         kept.generations += 1;
-        let inner = Inner { kept, numbers, quic, runtime, streams, workers, agents };
+        *sight.sources.lock() = inherited.sources.into();
+        let history = history_path(model, &inherited.prefix);
+        let observing = Observing::begin(sight, counters, &runtime, history)?;
+        let inner = Inner { kept, numbers, quic, runtime, streams, workers, agents, observing };
         Ok(Self {
             inner: Mutex::new(inner),
             logs,
@@ -151,12 +163,13 @@ impl Site {
                 vec![runtime.zones.get(name).cloned().ok_or_else(|| Refused::NoZone(name.to_owned()))?]
             }
         };
-        purge::run(&zones, command, &[]).await
+        purge::run(&zones, command, &[], PurgedBy::Administrator).await
     }
 
     /// The zones as they are now, for who administers the site.
     pub fn administrator(&self) -> Administrator {
-        Administrator::new(&self.inner.lock().runtime)
+        let inner = self.inner.lock();
+        Administrator::new(&inner.runtime).seeing(inner.observing.sight())
     }
 
     /// Writes to these files from now on.

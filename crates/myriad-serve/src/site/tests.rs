@@ -41,6 +41,7 @@ fn inherited() -> Inherited {
         tls_files: HashMap::default(),
         keeper: Arc::new(Nobody),
         ticket_keys: HashMap::new(),
+        sources: Vec::new(),
         prefix: PathBuf::from("/nowhere"),
         folder: PathBuf::from("/nowhere"),
     }

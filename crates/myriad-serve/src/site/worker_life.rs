@@ -22,6 +22,7 @@ use myriad_control::purge;
 use myriad_exchange::counters::Counters;
 use myriad_exchange::failure::Failure;
 use myriad_exchange::runtime::Runtime;
+use myriad_exchange::sight::{Sight, WorkerSight};
 use myriad_exchange::worker::{Generation, WorkerState};
 
 /// How often zones and files are swept, and log buffers flushed.
@@ -44,6 +45,8 @@ pub(super) struct Shared {
     pub files: Arc<FileCache>,
     /// Background compression.
     pub encoder: Arc<Pool>,
+    /// What is seen of requests.
+    pub sight: Arc<Sight>,
 }
 
 /// The life of a worker thread.
@@ -54,9 +57,10 @@ pub(super) async fn work(
 ) {
     let number = shared.all_counters.iter().position(|all| Arc::ptr_eq(all, &counters));
     let seats = Seats::new(shared.room.connections);
+    // Its counters are among those of all: this is only to be total.
+    let number = number.unwrap_or(usize::MAX);
     let state = Rc::new(WorkerState {
-        // Its counters are among those of all: this is only to be total.
-        number: number.unwrap_or(usize::MAX),
+        number,
         origins: WorkerState::origins(&seats, &shared.files),
         files: shared.files,
         seats,
@@ -65,6 +69,7 @@ pub(super) async fn work(
         encoder: shared.encoder,
         counters,
         all_counters: shared.all_counters,
+        sight: WorkerSight::new(shared.sight, number),
     });
     let mut running: Option<(Rc<SiteService>, Worker<SiteService>)> = None;
     let mut acceptors: Vec<Acceptor> = Vec::new();

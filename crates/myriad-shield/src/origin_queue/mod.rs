@@ -31,6 +31,7 @@ use myriad_exchange::feature::Feature;
 
 pub use enter::retry_later;
 pub(crate) use enter::{Taken, enter};
+pub use queue::reports;
 pub use watch::{StatusPlace, Watch};
 
 /// The feature, for the list of them.

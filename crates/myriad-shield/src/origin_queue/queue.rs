@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::{Duration, Instant};
 
+use myriad_admin::sight::QueueReport;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
@@ -31,6 +32,8 @@ struct State {
     learnt: Learnt,
     /// How many requests php-fpm has children for, as its status said.
     children: Children,
+    /// The bound of who asked last.
+    bound: Option<Bound>,
 }
 
 #[derive(Debug)]
@@ -91,12 +94,30 @@ pub(super) fn named(name: &str) -> Arc<Queue> {
     queue
 }
 
+/// How the queues are doing, by name.
+pub fn reports() -> Vec<QueueReport> {
+    let queues: Vec<(String, Arc<Queue>)> = {
+        let queues = QUEUES.lock();
+        queues.iter().filter_map(|(name, queue)| Some((name.clone(), queue.upgrade()?))).collect()
+    };
+    let mut reports: Vec<QueueReport> = queues.into_iter().map(|(name, queue)| queue.report(name)).collect();
+    reports.sort_by(|one, other| one.name.cmp(&other.name));
+    reports
+}
+
 impl Queue {
+    fn report(&self, name: String) -> QueueReport {
+        let state = self.0.lock();
+        let limit = state.bound.map(|bound| state.most(bound));
+        QueueReport { name, asking: state.active, waiting: state.waits() as u64, limit }
+    }
+
     /// Takes a slot, or a place in the queue. A full queue gives the place of who came last in the worst class, where that
     /// is worse than `class`.
     pub(super) fn enter(self: &Arc<Self>, rules: &QueueRules, class: Class) -> Entered {
         let mut state = self.0.lock();
         let class = state.allowed(class, rules.most_waiting);
+        state.bound = Some(rules.bound());
         if state.waits() == 0 && state.has_room(rules.bound()) {
             state.active += 1;
             return Entered::Slot(self.slot(rules.bound()));
@@ -163,12 +184,17 @@ impl State {
     }
 
     fn has_room(&self, bound: Bound) -> bool {
+        self.active < self.most(bound)
+    }
+
+    /// How many slots there are by a bound.
+    fn most(&self, bound: Bound) -> u32 {
         let most = match bound.concurrency {
             Concurrency::Given(number) => number,
             Concurrency::Learnt { most } => self.learnt.bound(most),
         };
-        self.active < most
-            && (!bound.heeds_status || self.children.bound().is_none_or(|children| self.active < children))
+        let children = self.children.bound().filter(|_| bound.heeds_status);
+        children.map_or(most, |children| most.min(children))
     }
 
     /// Takes who is next out of the queue, with a slot; none where nobody waits or all slots are taken.

@@ -23,6 +23,7 @@ pub use inspect::{Cursor, LivePurge};
 pub(crate) use spilled::finish_spill;
 
 use crate::disk::Tier;
+use crate::gone::{Gone, GoneKeys};
 use crate::shard::Shard;
 use crate::{KeyRef, Metadata, Object, ZoneLimits, ZoneStats};
 
@@ -63,6 +64,8 @@ pub(crate) struct Inner<M: Metadata> {
     /// The place at which the next sweep begins: shard, slot.
     sweep_next: Mutex<(usize, u32)>,
     rejected: AtomicU64,
+    /// Keys that are no longer stored.
+    gone: GoneKeys,
     /// The disk tier, once it is opened.
     tier: OnceLock<Arc<Tier<M>>>,
 }
@@ -90,6 +93,7 @@ impl<M: Metadata> Zone<M> {
             evict_next: AtomicUsize::new(0),
             sweep_next: Mutex::new((0, 0)),
             rejected: AtomicU64::new(0),
+            gone: GoneKeys::default(),
             tier: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
@@ -129,6 +133,11 @@ impl<M: Metadata> Zone<M> {
         };
         self.release_taken(taken);
         None
+    }
+
+    /// Why a key is no longer stored, if it was among those that went last.
+    pub fn why_gone(&self, key: KeyRef<'_>) -> Option<Gone> {
+        self.inner.gone.of(self.key(key).hash())
     }
 
     /// Counts one more request for `key` and returns the count (`*_cache_min_uses`); after `inactive_ms` without a

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use myriad_index::{ExactPurge, PurgeRecord, Retired, Verdict, Walk};
 
 use super::{Inner, Zone};
+use crate::gone::Gone;
 use crate::shard::{Role, Shard, Taken};
 use crate::{Count, Covered, MOST_RULE, Metadata, Object, Purge, PurgeError, Purged, Purging};
 
@@ -219,6 +220,10 @@ impl<M: Metadata> Zone<M> {
     /// Drops objects that a purge took out, and their files. No lock may be held.
     pub(super) fn release_taken(&self, taken: Option<Taken<M>>) {
         let Some(taken) = taken else { return };
+        match &taken {
+            Taken::Entry(entry) => self.note_gone(entry, Gone::Purged),
+            Taken::Object(object) => self.inner.gone.note(self.key_of(object).hash(), Gone::Purged),
+        }
         if let Some(tier) = self.tier() {
             let objects = match &taken {
                 Taken::Entry(entry) => &entry.objects[..],

@@ -2,6 +2,7 @@
 //! began before is not stored, and a claim after it waits for no flight from before.
 
 use super::Zone;
+use crate::gone::Gone;
 use crate::shard::{Role, Shard};
 use crate::{KeyRef, Metadata, Object};
 
@@ -22,6 +23,7 @@ impl<M: Metadata> Zone<M> {
         let on_disk = self.tier().map_or(0, |tier| tier.disk.remove(key));
         let Some(entry) = removed else { return on_disk };
         let count = entry.objects.len();
+        self.note_gone(&entry, Gone::Purged);
         self.release_entry(entry);
         count.max(on_disk)
     }
@@ -77,6 +79,7 @@ impl<M: Metadata> Zone<M> {
             for slot in 0..last {
                 let Some(entry) = shard.lock().purge_slot(slot) else { continue };
                 count += entry.objects.len();
+                self.note_gone(&entry, Gone::Purged);
                 self.release_entry(entry);
             }
         }

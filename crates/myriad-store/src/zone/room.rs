@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use myriad_index::Hashed;
 
 use super::Zone;
+use crate::gone::Gone;
 use crate::shard::Entry;
 use crate::{Metadata, Swept};
 
@@ -72,11 +73,17 @@ impl<M: Metadata> Zone<M> {
             let evicted = shards[first.wrapping_add(step) & (shards.len() - 1)].lock().evict();
             if let Some(entry) = evicted {
                 self.note_evicted(&entry);
+                self.note_gone(&entry, Gone::Evicted);
                 self.release_entry(entry);
                 return true;
             }
         }
         false
+    }
+
+    /// Remembers why an entry was taken out.
+    pub(super) fn note_gone(&self, entry: &Entry<M>, why: Gone) {
+        self.inner.gone.note(entry.key(self.inner.seed()).hash(), why);
     }
 
     /// Drops an entry that was taken out, then gives its bytes back. No lock may be held.
@@ -99,6 +106,7 @@ impl<M: Metadata> Zone<M> {
             let (dead, slots) =
                 self.sweep_batch(shard, slot..slot.saturating_add(batch), now, inactive_ms, &mut swept);
             for entry in dead {
+                self.note_gone(&entry, Gone::Evicted);
                 self.release_entry(entry);
             }
             // An empty shard costs one of the budget as well: its lock was taken.

@@ -169,7 +169,7 @@ fn write(output: &mut Output, reply: &Reply, first: bool, json: bool, is_list: b
         }
         Reply::Page(page) => block(output, &render::page(page), first),
         Reply::Zone(zone) => block(output, &render::zone(zone), first),
-        Reply::Purge(_) | Reply::Peer(_) | Reply::End(_) | Reply::Error(_) => Ok(true),
+        _ => Ok(true),
     }
 }
 

@@ -163,7 +163,8 @@ impl Answer<'_> {
     /// Takes a line; `false` once the client has gone.
     fn tell(&mut self, reply: &Reply) -> bool {
         reply.write(&mut self.gathered);
-        if self.gathered.len() >= CHUNK {
+        // A tick is of this moment; nothing follows it for a second.
+        if self.gathered.len() >= CHUNK || matches!(reply, Reply::Tick(_)) {
             self.send();
         }
         self.failed.is_none()

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use myriad_page::PageZone;
+use myriad_page::{PageZone, PurgedBy};
 use myriad_policy::{Command, Tags, What};
 use myriad_store::PurgeError;
 
@@ -59,11 +59,12 @@ fn purge_of_all_and_of_a_host_run_over_every_zone() {
         store(zone, "/b", ("b.test", "/b"), "");
     }
     let zones = [Arc::clone(&one), Arc::clone(&two)];
-    block_on(run(&zones, &Command::hard(What::Host((*b"a.test").into())), &[])).expect("a purge");
+    block_on(run(&zones, &Command::hard(What::Host((*b"a.test").into())), &[], PurgedBy::Request))
+        .expect("a purge");
     for zone in &zones {
         assert!(!is_stored(zone, "/a") && is_stored(zone, "/b"));
     }
-    block_on(run(&zones, &Command::hard(What::All), &[])).expect("a purge");
+    block_on(run(&zones, &Command::hard(What::All), &[], PurgedBy::Request)).expect("a purge");
     assert!(!is_stored(&one, "/b") && !is_stored(&two, "/b"));
 }
 
@@ -73,7 +74,7 @@ fn purge_of_a_key_takes_the_page_of_other_codings_too() {
     store(&zone, "/a", ("a.test", "/a"), "");
     store(&zone, "/a\0codings", ("a.test", "/a"), "");
     let command = Command::hard(What::Keys(vec![(*b"/a").into()]));
-    let made = block_on(run_in(&zone, &command, &[])).expect("a purge");
+    let made = block_on(run_in(&zone, &command, &[], PurgedBy::Request)).expect("a purge");
     assert_eq!(made.outcome, Outcome::Done(2));
     assert!(!is_stored(&zone, "/a\0codings"));
 }

@@ -1,0 +1,38 @@
+//! What stands at a span, and where that is, for people.
+
+use crate::{Source, Span, line_and_column};
+
+/// Where a span lies, for people: `nginx.conf:12`; none where no source holds it.
+pub fn place_of(sources: &[Source], span: Span) -> Option<String> {
+    let source = sources.get(span.file.0 as usize)?;
+    let name = source.path.file_name().unwrap_or(source.path.as_os_str()).to_string_lossy().into_owned();
+    Some(format!("{name}:{}", line_and_column(source, span.start).0))
+}
+
+/// The directive around a span, on one line: from the end of the one before to its `;` or `{`.
+pub fn directive_at(sources: &[Source], span: Span) -> String {
+    let Some(source) = sources.get(span.file.0 as usize) else { return String::new() };
+    let at = (span.start as usize).min(source.bytes.len());
+    let ends = |byte: &u8| matches!(byte, b';' | b'{' | b'}' | b'\n');
+    let from = source.bytes[..at].iter().rposition(ends).map_or(0, |end| end + 1);
+    let mut quote = None;
+    let mut to = source.bytes.len();
+    for (index, &byte) in source.bytes.iter().enumerate().skip(from) {
+        if let Some(open) = quote {
+            if byte == open {
+                quote = None;
+            }
+            continue;
+        }
+        match byte {
+            b'"' | b'\'' => quote = Some(byte),
+            b';' | b'{' if index >= at => {
+                to = index;
+                break;
+            }
+            _ => {}
+        }
+    }
+    let text = String::from_utf8_lossy(&source.bytes[from..to]).into_owned();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

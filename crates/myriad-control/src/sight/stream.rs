@@ -1,0 +1,80 @@
+//! The events as `text/event-stream` (WHATWG HTML, section 9.2).
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use myriad_exchange::exchange::{Answer, Request};
+use myriad_exchange::sight::{Reader, Told, TooMany};
+use myriad_http::Method;
+use myriad_http::body::{Body, BodyError};
+use myriad_net::ResponseBody;
+
+/// How long a browser waits before it comes again, milliseconds.
+const RETRY: &[u8] = b"retry: 2000\n\n";
+
+/// The answer to one who wants the events.
+pub(crate) fn stream(request: &Request) -> Result<Answer, TooMany> {
+    let body = if request.received.head.method() == Method::Head {
+        ResponseBody::None
+    } else {
+        let reader = request.site.worker.sight.shared.live.read()?;
+        ResponseBody::Stream(Box::pin(Events { has_begun: false, wait: wait(reader) }), None)
+    };
+    let mut answer = Answer::new(200, body);
+    answer.media_type = Some(b"text/event-stream"[..].into());
+    // A coding or a proxy that gathers pieces would hold them back.
+    answer.field(b"Cache-Control", b"no-store, no-transform");
+    answer.field(b"X-Accel-Buffering", b"no");
+    answer.field(b"X-Content-Type-Options", b"nosniff");
+    Ok(answer)
+}
+
+type Wait = Pin<Box<dyn Future<Output = (Reader, Option<Told>)>>>;
+
+fn wait(mut reader: Reader) -> Wait {
+    Box::pin(async move {
+        let told = reader.next().await;
+        (reader, told)
+    })
+}
+
+/// The body, which ends when the readers are sent away.
+struct Events {
+    has_begun: bool,
+    wait: Wait,
+}
+
+impl Body for Events {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            return Poll::Ready(Some(Ok(Bytes::from_static(RETRY))));
+        }
+        let (reader, told) = ready!(self.wait.as_mut().poll(cx));
+        let Some(told) = told else {
+            // Not polled again.
+            return Poll::Ready(None);
+        };
+        self.wait = wait(reader);
+        Poll::Ready(Some(Ok(written(&told))))
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Purges, then the tick. JSON has no line feed of its own.
+fn written(told: &Told) -> Bytes {
+    let mut out = Vec::with_capacity(told.tick.json.len() + 64);
+    for purge in &told.purges {
+        for part in [&b"event: purge\ndata: "[..], purge, b"\n\n"] {
+            out.extend_from_slice(part);
+        }
+    }
+    out.extend_from_slice(format!("id: {}\nevent: tick\ndata: ", told.tick.at_ms).as_bytes());
+    out.extend_from_slice(&told.tick.json);
+    out.extend_from_slice(b"\n\n");
+    Bytes::from(out)
+}

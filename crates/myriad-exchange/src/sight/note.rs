@@ -1,0 +1,96 @@
+//! A finished request, taken into the rankings of its worker.
+
+use myriad_http::Known;
+use myriad_policy::CacheStatus;
+use myriad_sight::{Miss, Seen};
+use myriad_store::{Gone, KeyRef};
+
+use crate::exchange::Request;
+
+/// Longest URL of a page in rankings, bytes; of a longer one the beginning is kept, and `…`.
+const LONGEST_URL: usize = 512;
+
+/// Takes a request in that is over: each that was no hit, and some of the hits, each of which stands for several.
+pub fn note(request: &Request) {
+    let worker = &request.site.worker;
+    let sight = &worker.sight;
+    if let Some(classes) = sight.shared.classes.get(worker.number) {
+        classes.add(request.outcome.answered.status);
+    }
+    let miss = miss(request);
+    if miss.is_none() && sight.sampling.passes_over() {
+        return;
+    }
+    // A request that could not be read has no page.
+    if request.route.uri.is_empty() {
+        return;
+    }
+    let at_ms = myriad_net::clock::now_ms();
+    let weight = if miss.is_none() { sight.sampling.take(at_ms) } else { 1 };
+    let Some(tops) = sight.shared.tops.get(worker.number) else { return };
+    let mut url = sight.url.borrow_mut();
+    write_url(request, &mut url);
+    let took_us = at_ms.saturating_sub(request.received.at_ms) * 1000;
+    let seen = Seen {
+        url: &url,
+        weight,
+        status: request.outcome.answered.status,
+        bytes: request.outcome.sent.bytes,
+        at_ms,
+        miss: miss.map(|(cache, reason)| Miss { cache, reason, took_us }),
+    };
+    tops.lock().note(&seen);
+}
+
+/// What a request was that was no hit, and why; none for a hit, and for what asks no origin.
+fn miss(request: &Request) -> Option<(&'static str, &'static str)> {
+    let shown = &request.cache.shown;
+    let status = match shown.status {
+        Some(CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating) => return None,
+        Some(status) => status,
+        None if request.origin.is_some() => {
+            return Some(("", shown.reason.unwrap_or(failed(request, "no cache here"))));
+        }
+        None => return None,
+    };
+    let reason = shown.reason.unwrap_or_else(|| failed(request, of_status(request, status)));
+    Some((status.as_str(), reason))
+}
+
+fn of_status(request: &Request, status: CacheStatus) -> &'static str {
+    match status {
+        CacheStatus::Expired | CacheStatus::Revalidated => "expired",
+        CacheStatus::Bypass => "cache_bypass",
+        _ => {
+            let zone = request.site.runtime.zone_list.get(usize::from(request.cache.shown.zone));
+            let gone =
+                zone.and_then(Option::as_ref).map(|zone| zone.zone.why_gone(KeyRef::new(&request.cache.key)));
+            match gone.flatten() {
+                Some(Gone::Purged) => "purged",
+                Some(Gone::Evicted) => "evicted",
+                None => "not stored",
+            }
+        }
+    }
+}
+
+/// The reason, unless the origin has failed.
+fn failed(request: &Request, reason: &'static str) -> &'static str {
+    if request.outcome.answered.status >= 500 { "origin failed" } else { reason }
+}
+
+/// The URL as the visitor sent it.
+fn write_url(request: &Request, url: &mut Vec<u8>) {
+    url.clear();
+    let target = request.received.head.target();
+    if target.starts_with(b"/") {
+        url.extend_from_slice(request.scheme().as_bytes());
+        url.extend_from_slice(b"://");
+        url.extend_from_slice(request.received.head.known(Known::Host).unwrap_or(&request.route.host));
+    }
+    url.extend_from_slice(target);
+    if url.len() > LONGEST_URL {
+        url.truncate(LONGEST_URL);
+        url.extend_from_slice("…".as_bytes());
+    }
+}

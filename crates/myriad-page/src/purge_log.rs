@@ -1,0 +1,128 @@
+//! The last purges of a zone, for administrators.
+
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+
+/// Most purges that are kept.
+const MOST: usize = 1000;
+/// Longest text of what a purge covers, bytes.
+const LONGEST: usize = 500;
+
+/// Who has asked for a purge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PurgedBy {
+    /// A request: PURGE, or one that changes a page (RFC 9111 section 4.4).
+    Request,
+    /// An answer of the origin.
+    Origin,
+    /// An administrator: the control socket, the API.
+    Administrator,
+}
+
+impl PurgedBy {
+    /// Its word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Origin => "origin",
+            Self::Administrator => "administrator",
+        }
+    }
+}
+
+/// A purge that holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PurgeNote {
+    /// When it was made, milliseconds since the epoch.
+    pub at_ms: u64,
+    /// `url`, `tag`, `wildcard`, `regex`, `host`, `key` or `all`.
+    pub kind: &'static str,
+    /// What it covers, for people; cut at 500 bytes.
+    pub what: String,
+    /// Whether the pages are stale rather than gone.
+    pub soft: bool,
+    /// Who has asked for it.
+    pub by: PurgedBy,
+    /// Its place in the zone's sequence.
+    pub number: u64,
+    /// Pages that it covered; none while they are looked for.
+    pub pages: Option<u64>,
+    /// Whether there may have been more.
+    pub at_least: bool,
+}
+
+/// The last purges of a zone, each with its place in the log, from 1.
+#[derive(Debug, Default)]
+pub struct PurgeLog(Mutex<Notes>);
+
+#[derive(Debug, Default)]
+struct Notes {
+    /// How many were ever noted.
+    noted: u64,
+    last: VecDeque<PurgeNote>,
+}
+
+impl PurgeLog {
+    /// Notes a purge.
+    pub fn note(&self, mut note: PurgeNote) {
+        if note.what.len() > LONGEST {
+            let end = (0..=LONGEST).rev().find(|at| note.what.is_char_boundary(*at)).unwrap_or(0);
+            note.what.truncate(end);
+            note.what.push_str("...");
+        }
+        let mut notes = self.0.lock();
+        if notes.last.len() == MOST {
+            notes.last.pop_front();
+        }
+        notes.noted += 1;
+        notes.last.push_back(note);
+    }
+
+    /// Notes how many pages a purge has covered, once they are counted.
+    pub fn end(&self, number: u64, pages: u64) {
+        let mut notes = self.0.lock();
+        if let Some(note) = notes.last.iter_mut().rev().find(|note| note.number == number) {
+            note.pages = Some(pages);
+        }
+    }
+
+    /// How many purges were ever noted, and those after so many of them that are still kept, oldest first.
+    pub fn after(&self, noted: u64) -> (u64, Vec<PurgeNote>) {
+        let notes = self.0.lock();
+        let news = usize::try_from(notes.noted.saturating_sub(noted)).unwrap_or(MOST).min(notes.last.len());
+        (notes.noted, notes.last.iter().skip(notes.last.len() - news).cloned().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(number: u64) -> PurgeNote {
+        PurgeNote {
+            at_ms: number,
+            kind: "url",
+            what: "é".repeat(400),
+            soft: false,
+            by: PurgedBy::Request,
+            number,
+            pages: None,
+            at_least: false,
+        }
+    }
+
+    #[test]
+    fn last_purges_are_kept_with_what_they_came_to() {
+        let log = PurgeLog::default();
+        assert_eq!(log.after(0), (0, Vec::new()));
+        (1..=MOST as u64 + 5).for_each(|number| log.note(note(number)));
+        log.end(1004, 7);
+        let (noted, last) = log.after(0);
+        assert_eq!((noted, last.len(), last[0].number), (1005, MOST, 6));
+        assert_eq!(last[0].what.len(), LONGEST + 3);
+        let (noted, news) = log.after(1003);
+        assert_eq!((noted, news.len(), news[0].pages, news[1].pages), (1005, 2, Some(7), None));
+        assert!(log.after(1005).1.is_empty());
+    }
+}

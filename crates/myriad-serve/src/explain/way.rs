@@ -1,0 +1,136 @@
+//! The way of a request through a site, and the same through a site that runs.
+
+use std::cell::RefCell;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_conf::model::ListenAddress;
+use myriad_http::{RequestHead, Version};
+use myriad_net::{Connection, RequestBody, TlsFacts};
+
+use crate::phases::{self, Decision};
+use myriad_exchange::exchange::{Answer, Engine, Exchange, Line, Question, Sink};
+use myriad_exchange::runtime::Runtime;
+use myriad_exchange::worker::{Generation, WorkerState};
+
+/// What was told so far.
+#[derive(Default)]
+pub(super) struct Lines(pub(super) RefCell<Vec<Line>>);
+
+impl Sink for Lines {
+    fn take(&self, line: Line) {
+        self.0.borrow_mut().push(line);
+    }
+}
+
+/// Takes the request through a site that runs: its zones are those that serve.
+pub(crate) fn explain_running(
+    engine: &'static dyn Engine,
+    runtime: &Arc<Runtime>,
+    question: &Question,
+) -> Result<Vec<Line>, String> {
+    let listeners = runtime.listeners.iter().enumerate();
+    let addresses: Vec<_> = listeners
+        .filter_map(|(number, listener)| {
+            let listener = listener.as_ref().filter(|listener| !listener.quic)?;
+            let address = listener.name.parse().ok()?;
+            Some((number as u32, ListenAddress::Ip(address), listener.secure))
+        })
+        .collect();
+    let Some((listener, local, secure)) = listener(&addresses, question) else {
+        return Err("no server listens on that port".to_owned());
+    };
+    let worker = WorkerState::alone().map_err(|error| error.to_string())?;
+    let site = Rc::new(Generation::new(Arc::clone(runtime), Rc::new(worker), engine));
+    let lines = Rc::new(Lines::default());
+    let sink: Rc<dyn Sink> = Rc::clone(&lines) as _;
+    let connection = Connection::imagined(listener, local, secure.then(TlsFacts::imagined));
+    let mut question = question.clone();
+    question.host.get_or_insert_with(|| {
+        let name = runtime.servers.first().map(|server| String::from_utf8_lossy(&server.name).into_owned());
+        plain_name(name.unwrap_or_default())
+    });
+    walk(&site, &connection, &question, &sink);
+    Ok(lines.0.take())
+}
+
+/// A name as it is, where it is plain; else one that any server answers.
+pub(super) fn plain_name(name: String) -> String {
+    let is_plain =
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
+    if is_plain { name } else { "localhost".to_owned() }
+}
+
+/// The listener of a port; where no port is asked for, the scheme's own port, else the first that speaks the scheme,
+/// else the first.
+pub(super) fn listener(
+    addresses: &[(u32, ListenAddress, bool)],
+    question: &Question,
+) -> Option<(u32, SocketAddr, bool)> {
+    let address_of = |address: &ListenAddress| match address {
+        ListenAddress::Ip(address) => Some(*address),
+        ListenAddress::Host(_, port) => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, *port))),
+        ListenAddress::Unix(_) => None,
+    };
+    let inet: Vec<_> = addresses
+        .iter()
+        .filter_map(|(number, address, ssl)| Some((*number, address_of(address)?, *ssl)))
+        .collect();
+    let usual = if question.secure { 443 } else { 80 };
+    let wanted = question.port.unwrap_or(usual);
+    let of_port = inet.iter().find(|(_, address, _)| address.port() == wanted).copied();
+    if question.port.is_some() {
+        return of_port;
+    }
+    let of_scheme = || inet.iter().find(|(_, _, ssl)| *ssl == question.secure).copied();
+    of_port.or_else(of_scheme).or_else(|| inet.first().copied())
+}
+
+/// Takes the request through the phases.
+pub(super) fn walk(
+    site: &Rc<Generation>,
+    connection: &Rc<Connection>,
+    question: &Question,
+    sink: &Rc<dyn Sink>,
+) {
+    let mut fields: Vec<(&[u8], &[u8])> = Vec::new();
+    if let Some(host) = &question.host {
+        fields.push((b"Host", host.as_bytes()));
+    }
+    fields.extend(question.fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())));
+    let (method, target) = (question.method.as_bytes(), question.target.as_bytes());
+    let mut head = RequestHead::from_parts(method, target, Version::Http11, fields);
+    // What is wrong with a host shows itself on the way.
+    let _ = head.settle_host();
+    let mut exchange = Exchange::begin(site, &mut head, connection, RequestBody::empty());
+    exchange.request.received.sink = Some(Rc::clone(sink));
+    match phases::begin(&mut exchange) {
+        Decision::Ready(answer) => answered(&mut exchange, &**sink, &answer),
+        Decision::Wait(pending) => pending.explain(&mut exchange),
+    }
+}
+
+/// The last line: what the client gets, where no origin has to be asked for it.
+fn answered(exchange: &mut Exchange, sink: &dyn Sink, answer: &Answer) {
+    if let myriad_exchange::exchange::MadeFrom::File(_) = &answer.made_from {
+        let mut path = Vec::new();
+        let Exchange { request, frame } = exchange;
+        let _ = myriad_exchange::exchange::paths::of_uri(request, &request.route.uri, frame, &mut path);
+        let path = String::from_utf8_lossy(&path).into_owned();
+        sink.note("content", format!("the file {path}"), String::new(), None);
+        myriad_output::explain(exchange, answer.media_type.as_deref());
+    }
+    let status = exchange.request.errors.forced_status.unwrap_or(answer.status);
+    let mut text = if answer.dropped {
+        "the connection is closed without an answer".to_owned()
+    } else {
+        format!("{status} {}", myriad_http::head::reason_phrase(status))
+    };
+    let lines = String::from_utf8_lossy(&answer.lines).into_owned();
+    for line in lines.lines().filter(|line| !line.trim().is_empty()) {
+        text.push_str(", ");
+        text.push_str(line.trim());
+    }
+    sink.note("answer", text, String::new(), None);
+}

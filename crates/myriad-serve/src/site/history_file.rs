@@ -1,0 +1,189 @@
+//! The file of the history: found, locked, read, written in place.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use myriad_conf::Model;
+use myriad_conf::model::HistoryFile as Said;
+use myriad_log::{ErrorLog, Level};
+use myriad_sight::history::{self, History, Written};
+use rustix::fs::{FlockOperation, flock};
+
+/// Where a configuration keeps its history; none with `history off`, and where there is no cache zone either.
+pub fn history_path(model: &Model, prefix: &Path) -> Kept {
+    match &model.main.history {
+        Said::Off => Kept::Off,
+        Said::At(path) => Kept::At(prefix.join(&*path.lossy())),
+        Said::BesideZone => {
+            let zone = model.http.as_ref().and_then(|http| http.cache_zones.first());
+            let Some(zone) = zone else { return Kept::InMemory };
+            let mut path =
+                prefix.join(&*zone.path.lossy()).components().collect::<PathBuf>().into_os_string();
+            path.push(".history");
+            Kept::At(path.into())
+        }
+    }
+}
+
+/// Whether a history is kept, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It is not.
+    Off,
+    /// Until the process ends.
+    InMemory,
+    /// In that file.
+    At(PathBuf),
+}
+
+/// A file that this process has locked.
+#[derive(Debug)]
+pub(super) struct HistoryFile {
+    path: PathBuf,
+    file: File,
+    /// Whether the log was told that it cannot be written.
+    is_told: bool,
+}
+
+impl HistoryFile {
+    /// Opens the file and reads what there is. `Ok(None)` while another process writes it. A damaged one is put aside.
+    pub(super) fn open(path: &Path, log: &ErrorLog) -> io::Result<Option<(Self, History)>> {
+        let mut file = open_file(path)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        // One byte more than there may be tells a file that is too long.
+        let mut bytes = Vec::new();
+        (&file).take(history::file_bytes() + 1).read_to_end(&mut bytes)?;
+        let read = if bytes.is_empty() { None } else { Some(history::read(&bytes)) };
+        let kept = match read {
+            Some(Ok((kept, wrong))) => {
+                if wrong > 0 {
+                    let text = format_args!(
+                        "{wrong} records of the history \"{}\" are damaged and passed over",
+                        path.display()
+                    );
+                    log.write(Level::Warn, None, text);
+                }
+                kept
+            }
+            Some(Err(damage)) => {
+                file = put_aside(path, file, &damage, log)?;
+                begin(&mut file)?;
+                History::default()
+            }
+            None => {
+                begin(&mut file)?;
+                History::default()
+            }
+        };
+        Ok(Some((Self { path: path.to_owned(), file, is_told: false }, kept)))
+    }
+
+    /// Writes records in their places; an error is told once.
+    pub(super) fn write(&mut self, written: &[Written], log: &ErrorLog) {
+        let done = written.iter().try_for_each(|record| self.file.write_all_at(&record.bytes, record.offset));
+        if let Err(error) = &done
+            && !self.is_told
+        {
+            let text = format_args!("the history \"{}\" cannot be written: {error}", self.path.display());
+            log.write(Level::Error, None, text);
+        }
+        self.is_told = done.is_err();
+    }
+}
+
+fn open_file(path: &Path) -> io::Result<File> {
+    let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(nofollow)
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::AlreadyExists, "there is a file of another kind"));
+    }
+    Ok(file)
+}
+
+/// Writes the head of a new file, whose places are all empty.
+fn begin(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.set_len(history::file_bytes())?;
+    file.write_all(&history::head())
+}
+
+/// Renames a damaged file and makes another; where the folder may not be changed, the file itself begins anew.
+fn put_aside(path: &Path, file: File, damage: &history::Damage, log: &ErrorLog) -> io::Result<File> {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".damaged");
+    let renamed = std::fs::rename(path, &aside).is_ok();
+    let what = if renamed { "is put aside as" } else { "begins anew, as it cannot be put aside as" };
+    let text = format_args!(
+        "the history \"{}\" cannot be read ({damage}): it {what} \"{}\"",
+        path.display(),
+        Path::new(&aside).display()
+    );
+    log.write(Level::Error, None, text);
+    if !renamed {
+        return Ok(file);
+    }
+    let fresh = open_file(path)?;
+    flock(&fresh, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(fresh)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::testing::TestFolder;
+    use myriad_sight::history::Figures;
+
+    fn log() -> ErrorLog {
+        ErrorLog::new(Vec::new())
+    }
+
+    fn open(path: &Path) -> Option<(HistoryFile, History)> {
+        HistoryFile::open(path, &log()).expect("a file")
+    }
+
+    fn known(history: &History) -> usize {
+        history.steps(0, 0, 2_000_000).iter().filter(|(_, figures)| figures.is_some()).count()
+    }
+
+    #[test]
+    fn what_one_process_has_written_the_next_one_reads() {
+        let folder = TestFolder::new("history-file");
+        let path = folder.0.join("a.history");
+        let (mut file, mut history) = open(&path).expect("nobody else");
+        assert!(open(&path).is_none(), "one process writes");
+        let written = history.set(0, 1_000_000, &Figures { requests: 3, ..Figures::default() });
+        file.write(&[written], &log());
+        drop(file);
+        let (_file, history) = open(&path).expect("nobody else");
+        assert_eq!(known(&history), 1);
+        assert_eq!(fs::metadata(&path).expect("a file").len(), history::file_bytes());
+    }
+
+    #[test]
+    fn a_damaged_file_is_put_aside() {
+        let folder = TestFolder::new("history-damaged");
+        let path = folder.0.join("a.history");
+        for damaged in [b"none of these".to_vec(), vec![0; history::file_bytes() as usize + 1]] {
+            fs::write(&path, &damaged).expect("a file");
+            let (_file, history) = open(&path).expect("nobody else");
+            assert_eq!(known(&history), 0);
+            assert_eq!(fs::read(folder.0.join("a.history.damaged")).expect("put aside"), damaged);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The thread that looks at the running site: a tick each second while somebody reads, a step of the history every ten.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use myriad_control::sight::Observer;
+use myriad_exchange::counters::Counters;
+use myriad_exchange::runtime::Runtime;
+use myriad_exchange::sight::{Sight, Wake};
+use myriad_log::{ErrorLog, Level};
+use myriad_sight::history::{History, LENGTHS};
+use parking_lot::Mutex;
+
+use super::history_file::{HistoryFile, Kept};
+
+/// Between two ticks.
+const TICK: Duration = Duration::from_secs(1);
+
+/// The thread, as the site holds it.
+pub(super) struct Observing {
+    sight: Arc<Sight>,
+    now: Arc<Mutex<Now>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the configuration that runs says.
+struct Now {
+    runtime: Arc<Runtime>,
+    kept: Kept,
+}
+
+impl Observing {
+    /// Begins to look.
+    pub(super) fn begin(
+        sight: Arc<Sight>,
+        counters: Arc<[Arc<Counters>]>,
+        runtime: &Arc<Runtime>,
+        kept: Kept,
+    ) -> std::io::Result<Self> {
+        let now = Arc::new(Mutex::new(Now { runtime: Arc::clone(runtime), kept }));
+        let observer = Observer::new(Arc::clone(&sight), counters, runtime);
+        let log = runtime.zone_log.clone();
+        let mut life = Life {
+            sight: Arc::clone(&sight),
+            now: Arc::clone(&now),
+            observer,
+            log: log.clone(),
+            keeping: Keeping::default(),
+        };
+        let thread = std::thread::Builder::new().name("observer".into()).spawn(move || {
+            let readers = Arc::clone(&life.sight);
+            if catch_unwind(AssertUnwindSafe(|| life.run())).is_err() {
+                readers.live.end_readers();
+                log.write(
+                    Level::Alert,
+                    None,
+                    format_args!("a panic ended the observer: no more events, no history"),
+                );
+            }
+        })?;
+        Ok(Self { sight, now, thread: Some(thread) })
+    }
+
+    /// What is seen.
+    pub(super) fn sight(&self) -> &Arc<Sight> {
+        &self.sight
+    }
+
+    /// Looks at another configuration from now on; readers of events come again to it.
+    pub(super) fn follow(&self, runtime: &Arc<Runtime>, kept: Kept) {
+        *self.now.lock() = Now { runtime: Arc::clone(runtime), kept };
+        self.sight.reloads.fetch_add(1, Relaxed);
+        self.sight.live.end_readers();
+    }
+
+    /// Sends the readers away, and writes what there is of the steps under way. Another process may go on with the file then.
+    pub(super) fn end(&mut self) {
+        self.sight.live.end();
+        self.sight.live.end_readers();
+        if let Some(thread) = self.thread.take() {
+            // A panic was told already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Observing {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// What the thread has.
+struct Life {
+    sight: Arc<Sight>,
+    now: Arc<Mutex<Now>>,
+    observer: Observer,
+    log: ErrorLog,
+    keeping: Keeping,
+}
+
+impl Life {
+    fn run(&mut self) {
+        self.keep();
+        let mut next_tick = Instant::now();
+        let mut next_step = next_step();
+        loop {
+            let reads = self.sight.live.readers() > 0;
+            let until = if reads { next_step.min(next_tick) } else { next_step };
+            match self.sight.live.wait(until) {
+                Wake::End => break,
+                Wake::Reader => next_tick = Instant::now(),
+                Wake::Time => {}
+            }
+            let now = Instant::now();
+            if self.sight.live.readers() > 0 && now >= next_tick {
+                self.observer.tick(&self.runtime());
+                next_tick = now + TICK;
+            }
+            if now >= next_step {
+                self.keep();
+                self.record();
+                next_step = self::next_step();
+            }
+        }
+        self.record();
+    }
+
+    /// The site that runs. It is held for as long as it is looked at, so that a reload can end what was before it.
+    fn runtime(&self) -> Arc<Runtime> {
+        Arc::clone(&self.now.lock().runtime)
+    }
+
+    fn record(&mut self) {
+        let written = self.observer.record(&self.runtime());
+        if let Some(file) = &mut self.keeping.file {
+            file.write(&written, &self.log);
+        }
+    }
+
+    /// Follows what the configuration says of the history, and takes the file as soon as no other process writes it.
+    fn keep(&mut self) {
+        let kept = self.now.lock().kept.clone();
+        if self.keeping.kept.as_ref() != Some(&kept) {
+            *self.sight.history.lock() = (kept != Kept::Off).then(History::default);
+            self.keeping = Keeping { kept: Some(kept.clone()), ..Keeping::default() };
+        }
+        let Kept::At(path) = kept else { return };
+        if self.keeping.file.is_some() || self.keeping.has_failed {
+            return;
+        }
+        match HistoryFile::open(&path, &self.log) {
+            Ok(Some((mut file, mut history))) => {
+                let mut own = self.sight.history.lock();
+                let written = own.as_ref().map_or_else(Vec::new, |own| history.adopt(own));
+                file.write(&written, &self.log);
+                *own = Some(history);
+                self.keeping.file = Some(file);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                self.keeping.has_failed = true;
+                let text = format_args!(
+                    "the history \"{}\" is kept in memory alone: {error}; name another file in \"history\", or \"off\"",
+                    path.display()
+                );
+                self.log.write(Level::Warn, None, text);
+            }
+        }
+    }
+}
+
+/// The file of the history.
+#[derive(Default)]
+struct Keeping {
+    /// What the configuration said when it was looked for.
+    kept: Option<Kept>,
+    file: Option<HistoryFile>,
+    /// It cannot be opened: the log was told.
+    has_failed: bool,
+}
+
+/// When the step under way is over.
+fn next_step() -> Instant {
+    let length_ms = LENGTHS[0].0;
+    Instant::now() + Duration::from_millis(length_ms - myriad_net::clock::now_ms() % length_ms)
+}

@@ -1,0 +1,142 @@
+//! The steps in memory: three rings.
+
+use super::record::{Figures, RECORD_BYTES, Record};
+
+/// The length of each ring's steps, milliseconds, and how many it keeps: an hour, a day, two weeks.
+pub const LENGTHS: [(u64, usize); 3] = [(10_000, 360), (60_000, 1440), (600_000, 2016)];
+
+/// Bytes of the file's head.
+pub const HEAD_BYTES: usize = 64;
+
+/// Where a record lies.
+pub(super) fn offset(ring: usize, place: usize) -> u64 {
+    let before: usize = LENGTHS[..ring].iter().map(|(_, number)| number).sum();
+    (HEAD_BYTES + (before + place) * RECORD_BYTES) as u64
+}
+
+/// Figures of two weeks.
+#[derive(Clone, Debug)]
+pub struct History {
+    pub(super) rings: [Vec<Record>; 3],
+    /// What an earlier process has written of the step that this one writes.
+    before: [Record; 3],
+}
+
+/// Bytes to be written into the file, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Bytes from the file's beginning.
+    pub offset: u64,
+    /// The record.
+    pub bytes: [u8; RECORD_BYTES],
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self { rings: LENGTHS.map(|(_, number)| vec![Record::default(); number]), before: Default::default() }
+    }
+}
+
+impl History {
+    /// The beginning of the step of a ring that a moment lies in.
+    pub fn step_of(ring: usize, now_ms: u64) -> u64 {
+        now_ms - now_ms % LENGTHS[ring].0
+    }
+
+    /// Sets what this process has done within a step so far; what an earlier one has done within it is added. The bytes for the file.
+    pub fn set(&mut self, ring: usize, at_ms: u64, own: &Figures) -> Written {
+        let place = Self::place(ring, at_ms);
+        if self.before[ring].at_ms != at_ms {
+            let known = self.rings[ring][place];
+            let figures = if known.at_ms == at_ms { known.figures } else { Figures::default() };
+            self.before[ring] = Record { at_ms, figures };
+        }
+        let record = Record { at_ms, figures: self.before[ring].figures.plus(own) };
+        self.rings[ring][place] = record;
+        Written { offset: offset(ring, place), bytes: record.encode() }
+    }
+
+    /// Takes in what a process has done before it could read the file, in addition to what others have written; the bytes for the file.
+    pub fn adopt(&mut self, own: &Self) -> Vec<Written> {
+        let mut written = Vec::new();
+        for (ring, records) in own.rings.iter().enumerate() {
+            let mut known: Vec<&Record> = records.iter().filter(|record| record.at_ms > 0).collect();
+            // The step under way last: it goes on.
+            known.sort_by_key(|record| record.at_ms);
+            written.extend(known.into_iter().map(|record| self.set(ring, record.at_ms, &record.figures)));
+        }
+        written
+    }
+
+    /// The steps of a ring that lie wholly between two moments, in their order, with the figures of those that are known.
+    pub fn steps(&self, ring: usize, from_ms: u64, to_ms: u64) -> Vec<(u64, Option<&Figures>)> {
+        let (length, number) = LENGTHS[ring];
+        let last = Self::step_of(ring, to_ms);
+        let first = from_ms.div_ceil(length) * length;
+        let first = first.max(last.saturating_sub(length * number as u64));
+        let steps = (first..last).step_by(length as usize);
+        steps.map(|at_ms| (at_ms, self.at(ring, at_ms))).collect()
+    }
+
+    fn at(&self, ring: usize, at_ms: u64) -> Option<&Figures> {
+        let record = &self.rings[ring][Self::place(ring, at_ms)];
+        (record.at_ms == at_ms).then_some(&record.figures)
+    }
+
+    pub(super) fn place(ring: usize, at_ms: u64) -> usize {
+        let (length, number) = LENGTHS[ring];
+        (at_ms / length) as usize % number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests(requests: u64) -> Figures {
+        Figures { requests, ..Figures::default() }
+    }
+
+    fn shown(history: &History, ring: usize, from_ms: u64, to_ms: u64) -> Vec<(u64, Option<u64>)> {
+        let steps = history.steps(ring, from_ms, to_ms).into_iter();
+        steps.map(|(at_ms, figures)| (at_ms, figures.map(|figures| figures.requests))).collect()
+    }
+
+    #[test]
+    fn steps_are_shown_in_their_order_and_unknown_ones_too() {
+        let mut history = History::default();
+        history.set(0, 100_000, &requests(1));
+        history.set(0, 120_000, &requests(2));
+        history.set(0, 120_000, &requests(3));
+        assert_eq!(
+            shown(&history, 0, 95_000, 135_000),
+            [(100_000, Some(1)), (110_000, None), (120_000, Some(3))],
+            "the step that runs is not shown"
+        );
+    }
+
+    #[test]
+    fn what_was_done_before_the_file_could_be_read_is_added() {
+        let (mut file, mut own) = (History::default(), History::default());
+        file.set(0, 100_000, &requests(5));
+        own.set(0, 100_000, &requests(1));
+        own.set(0, 110_000, &requests(2));
+        let mut read = file.clone();
+        assert_eq!(read.adopt(&own).len(), 2);
+        read.set(0, 110_000, &requests(9));
+        assert_eq!(shown(&read, 0, 100_000, 120_000), [(100_000, Some(6)), (110_000, Some(9))]);
+    }
+
+    #[test]
+    fn the_oldest_step_gives_way() {
+        let mut history = History::default();
+        for number in 0..400u64 {
+            history.set(0, 10_000_000 + number * 10_000, &requests(number));
+        }
+        let steps = shown(&history, 0, 0, 14_000_000);
+        assert_eq!(
+            (steps.len(), steps[0], steps[359]),
+            (360, (10_400_000, Some(40)), (13_990_000, Some(399)))
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! The heaviest keys of a stream, in a table of fixed size: the space-saving sketch of Metwally, Agrawal and El Abbadi (2005).
+//!
+//! A key that is not in the full table takes the place of the lightest one and inherits its count, which is then the most by which its own
+//! count may be too great. A key that is heavier than the total divided by the number of places is always in the table.
+
+use std::collections::HashMap;
+
+/// A key of the table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place<D> {
+    /// What its weights came to.
+    pub count: u64,
+    /// The most by which `count` may be too great; 0 where it is exact.
+    pub over: u64,
+    /// What else is known of the key, since it took its place.
+    pub detail: D,
+}
+
+/// A table of keys.
+#[derive(Debug)]
+pub struct Top<D> {
+    most: usize,
+    places: HashMap<Box<[u8]>, Place<D>, foldhash::fast::RandomState>,
+}
+
+impl<D: Default> Top<D> {
+    /// A table of so many places, at least one.
+    pub fn new(most: usize) -> Self {
+        Self { most: most.max(1), places: HashMap::default() }
+    }
+
+    /// Adds to the weight of a key, and gives its place.
+    pub fn add(&mut self, key: &[u8], weight: u64) -> &mut Place<D> {
+        if !self.places.contains_key(key) {
+            let inherited = self.make_room();
+            let place = Place { count: inherited, over: inherited, detail: D::default() };
+            self.places.insert(key.into(), place);
+        }
+        let place = self.places.get_mut(key).expect("it is there by now");
+        place.count += weight;
+        place
+    }
+
+    /// Raises the weight of a key to this one, where that is greater; none where others are all heavier.
+    pub fn raise(&mut self, key: &[u8], weight: u64) -> Option<&mut Place<D>> {
+        if !self.places.contains_key(key) {
+            if self.places.len() >= self.most && self.lightest().is_some_and(|(_, count)| count >= weight) {
+                return None;
+            }
+            self.make_room();
+            self.places.insert(key.into(), Place::default());
+        }
+        let place = self.places.get_mut(key)?;
+        place.count = place.count.max(weight);
+        Some(place)
+    }
+
+    /// Takes the lightest key out where the table is full; its count.
+    fn make_room(&mut self) -> u64 {
+        if self.places.len() < self.most {
+            return 0;
+        }
+        let Some((key, count)) = self.lightest() else { return 0 };
+        let key: Box<[u8]> = key.into();
+        self.places.remove(&key);
+        count
+    }
+
+    fn lightest(&self) -> Option<(&[u8], u64)> {
+        let lightest = self.places.iter().min_by_key(|(_, place)| place.count);
+        lightest.map(|(key, place)| (&**key, place.count))
+    }
+
+    /// Every key with its place, in no order.
+    pub fn all(&self) -> impl Iterator<Item = (&[u8], &Place<D>)> {
+        self.places.iter().map(|(key, place)| (&**key, place))
+    }
+
+    /// Keys in the table.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether no key was added.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_exact_while_there_is_room() {
+        let mut top: Top<()> = Top::new(3);
+        for (key, weight) in [(&b"a"[..], 5), (b"b", 1), (b"a", 2), (b"c", 1)] {
+            top.add(key, weight);
+        }
+        let mut all: Vec<_> = top.all().map(|(key, place)| (key.to_vec(), place.count, place.over)).collect();
+        all.sort();
+        assert_eq!(all, [(b"a".to_vec(), 7, 0), (b"b".to_vec(), 1, 0), (b"c".to_vec(), 1, 0)]);
+    }
+
+    #[test]
+    fn heavy_keys_stay_in_a_flood_of_others_and_bounds_hold() {
+        for seed in 0..20 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let (mut top, mut truth): (Top<()>, _) = (Top::new(64), HashMap::<Vec<u8>, u64>::new());
+            for _ in 0..20_000 {
+                let key = if rng.u8(..4) == 0 { rng.u32(..5) } else { rng.u32(100..100_000) };
+                let key = key.to_string().into_bytes();
+                top.add(&key, 1);
+                *truth.entry(key).or_default() += 1;
+            }
+            assert!(top.len() <= 64);
+            for heavy in 0..5u32 {
+                let key = heavy.to_string().into_bytes();
+                let place = top.all().find(|(other, _)| *other == key).map(|(_, place)| place);
+                let place = place.unwrap_or_else(|| panic!("seed {seed}: {heavy} is gone"));
+                let count = truth[&key];
+                assert!(
+                    place.count >= count && place.count - place.over <= count,
+                    "seed {seed}: {place:?} {count}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn greatest_weights_are_kept_where_weights_are_raised() {
+        let mut top: Top<()> = Top::new(2);
+        for (key, weight) in [(&b"a"[..], 5), (b"b", 9), (b"c", 3), (b"a", 4), (b"d", 7)] {
+            top.raise(key, weight);
+        }
+        let mut all: Vec<_> = top.all().map(|(key, place)| (key.to_vec(), place.count)).collect();
+        all.sort();
+        assert_eq!(all, [(b"b".to_vec(), 9), (b"d".to_vec(), 7)]);
+    }
+}

@@ -1,0 +1,70 @@
+//! Why keys are no longer stored: a memory of fixed size, for who asks why a page was a miss.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Keys that are remembered at most; a power of two.
+const PLACES: usize = 4096;
+const WHY_BITS: u32 = 1;
+
+/// Why a key is no longer stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// A purge has taken it.
+    Purged,
+    /// It gave way to others, or nobody asked for it within `inactive`.
+    Evicted,
+}
+
+/// The keys that went last, by a part of their hashes; each displaces what its place held. Errs where 31 bits of two hashes are the same.
+#[derive(Debug)]
+pub(crate) struct GoneKeys(Box<[AtomicU32]>);
+
+impl Default for GoneKeys {
+    fn default() -> Self {
+        Self((0..PLACES).map(|_| AtomicU32::new(0)).collect())
+    }
+}
+
+impl GoneKeys {
+    /// Remembers why a key went.
+    pub(crate) fn note(&self, hash: u128, why: Gone) {
+        let word = part(hash) << WHY_BITS | u32::from(why == Gone::Evicted);
+        self.0[place(hash)].store(word, Relaxed);
+    }
+
+    /// Why a key went, if it was among the last.
+    pub(crate) fn of(&self, hash: u128) -> Option<Gone> {
+        let word = self.0[place(hash)].load(Relaxed);
+        let why = if word & 1 == 1 { Gone::Evicted } else { Gone::Purged };
+        (word >> WHY_BITS == part(hash)).then_some(why)
+    }
+}
+
+fn place(hash: u128) -> usize {
+    hash as usize & (PLACES - 1)
+}
+
+/// Other bits of the hash than those of the place; never zero, which is a place that nothing was noted in.
+fn part(hash: u128) -> u32 {
+    ((hash >> 64) as u32 >> WHY_BITS).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_reason_of_a_key_is_known_and_no_other_key_s() {
+        let gone = GoneKeys::default();
+        let hash = |n: u128| n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+        assert_eq!(gone.of(0), None);
+        gone.note(hash(1), Gone::Purged);
+        gone.note(hash(2), Gone::Evicted);
+        assert_eq!(
+            (gone.of(hash(1)), gone.of(hash(2)), gone.of(hash(3))),
+            (Some(Gone::Purged), Some(Gone::Evicted), None)
+        );
+        gone.note(hash(1), Gone::Evicted);
+        assert_eq!(gone.of(hash(1)), Some(Gone::Evicted));
+    }
+}
