@@ -9,7 +9,7 @@ BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build dist deb rpm site test-package test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-object-cache bench-passing bench-recipes bench-shield bench-small-machine fuzz clean
+.PHONY: help up build dashboard dist deb rpm site test-package test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-object-cache bench-passing bench-recipes bench-shield bench-small-machine fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -42,6 +42,9 @@ test-package: ## the package on bare roots of Debian 12 and 13: install, page ov
 	MYRIAD_COMPRESSION=none CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad
 	MYRIAD_COMPRESSION=none MYRIAD_VERSION=999 CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad
 	packaging/test-package target/packages/myriad_[0-8]*.deb target/packages/myriad_999_*.deb
+dashboard: ## the page of the dashboard, dashboard/built, made of its source (commit it, then make build)
+	@scripts/install-packages dashboard
+	@cd dashboard && npm ci --silent --no-audit --no-fund && npm run --silent build
 
 up: ## a real WordPress behind Myriad, on localhost:8080 (PORT=..., SITE=...)
 	@$(NEEDS_CARGO)
@@ -66,6 +69,7 @@ test: ## everything that must pass before a change lands
 	@scripts/install-packages test
 	@scripts/install-pebble
 	@scripts/install-h2spec
+	@scripts/check-dashboard
 	@$(MAKE) --no-print-directory lint deny
 	$(CARGO) test --workspace --no-fail-fast
 

@@ -8,10 +8,12 @@
 //! | `metrics` | all counts, as Prometheus reads them |
 //! | `status_zone` | under which names requests are counted |
 //! | `sight` | what is seen of the running server: live events, ranked pages, history, purges, tags |
+//! | `dashboard` | the page that shows it, and the API below that |
 //! | `traffic_status` | counts of traffic, in the words of nginx-module-vts |
 
 pub mod admin;
 pub mod api;
+pub mod dashboard;
 pub mod metrics;
 pub mod purge;
 pub mod sight;

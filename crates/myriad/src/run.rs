@@ -68,6 +68,10 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
         return print((done?.join("\n") + "\n").as_bytes());
     }
     let kind = asked.kind;
+    let (asked, told) = asked.clone().with_dashboard(!asked.print && !options.test);
+    for warning in &told {
+        say(Level::Warn, &kind.worded(warning));
+    }
     let site = asked.site().map_err(|error| kind.worded(error))?;
     for warning in &site.warnings {
         say(Level::Warn, &kind.worded(warning));
@@ -75,7 +79,7 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
     if asked.print {
         return print(&site.text);
     }
-    let preset = Preset::new(&site, asked);
+    let preset = Preset::new(&site, &asked);
     let prepared = wordpress::prepare(&site.prefix);
     let made = prepared.and_then(|()| site.self_signed.as_ref().map_or(Ok(()), SelfSigned::make));
     made.map_err(|error| {

@@ -9,6 +9,8 @@ mod arguments;
 mod authorities;
 mod checked;
 mod children;
+mod dashboard;
+mod dashboard_place;
 mod https;
 mod kind;
 mod network;

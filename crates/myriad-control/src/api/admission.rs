@@ -19,10 +19,23 @@ pub(crate) struct Admitted {
     pub ruled: bool,
 }
 
-/// Lets in whom `allow`, `deny` or a password let in, else loopback alone, if the request bears the secret and names a host of the
-/// server's own; `directive` is named in the error log. Else the answer is given that the client gets.
+/// Lets in whom [`who_may`] lets in, if the request bears the secret; `directive` is named in the error log. Else the answer is given that
+/// the client gets.
 #[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
 pub(crate) fn admit(request: &Request, directive: &str, scope: &Scope) -> Result<Admitted, Step> {
+    let admitted = who_may(request, directive)?;
+    if !scope.admits(request) {
+        request.log(Level::Error, format_args!("{directive} forbidden: the secret is missing or wrong"));
+        let refusal = Refusal::new(403, "the secret is missing or wrong: Authorization: Bearer SECRET");
+        return Err(refusal.answer());
+    }
+    Ok(admitted)
+}
+
+/// Lets in whom `allow`, `deny` or a password let in, else loopback alone, if the request names a host of the server's own. For what
+/// holds nothing that the secret is for.
+#[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
+pub(crate) fn who_may(request: &Request, directive: &str) -> Result<Admitted, Step> {
     // Who is asked for an address or a name where that is written has been asked.
     let gate = request.place().entry.gate.as_ref();
     let knows_who = gate.is_some_and(|gate| gate.identifies());
@@ -30,11 +43,6 @@ pub(crate) fn admit(request: &Request, directive: &str, scope: &Scope) -> Result
     if !ruled && let Err(why) = request.may_administer(None) {
         request.log(Level::Error, format_args!("{directive} forbidden: {why}"));
         return Err(Step::Error(403));
-    }
-    if !scope.admits(request) {
-        request.log(Level::Error, format_args!("{directive} forbidden: the secret is missing or wrong"));
-        let refusal = Refusal::new(403, "the secret is missing or wrong: Authorization: Bearer SECRET");
-        return Err(refusal.answer());
     }
     // A browser sends no password to a page that has its name lead here.
     if !knows_who && !own_host::is_known(request) {

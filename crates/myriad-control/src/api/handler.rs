@@ -20,7 +20,6 @@ use super::call::Call;
 use super::inspect;
 use super::plus;
 use super::scope::Scope;
-use super::turn::Turn;
 use crate::admin::Administrator;
 use crate::purge::foreign_page;
 use crate::purge::own_host;
@@ -38,13 +37,13 @@ const OPENAPI: &str = include_str!("openapi.json");
 
 /// `api`.
 #[derive(Clone, Debug)]
-pub(super) struct ApiHandler {
+pub(crate) struct ApiHandler {
     /// Whether it may change anything.
-    pub write: bool,
+    pub(crate) write: bool,
     /// Whom it answers, and of what.
-    pub scope: Scope,
+    pub(crate) scope: Scope,
     /// What its paths stand behind.
-    pub prefix: Box<[u8]>,
+    pub(crate) prefix: Box<[u8]>,
 }
 
 impl Handler for ApiHandler {

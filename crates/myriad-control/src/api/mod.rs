@@ -26,9 +26,10 @@ mod handler;
 mod inspect;
 mod plus;
 mod scope;
-mod turn;
 
-pub(crate) use admission::{Turn, admit, explained};
+pub(crate) use admission::{Turn, admit, explained, who_may};
+pub(crate) use answer::Refusal;
+pub(crate) use handler::ApiHandler;
 use myriad_exchange::feature::Feature;
 pub(crate) use scope::Scope;
 

@@ -9,14 +9,14 @@ use subtle::ConstantTimeEq;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scope {
     /// SHA-256 of the secret that every request must bear.
-    pub secret: Option<[u8; 32]>,
+    pub(crate) secret: Option<[u8; 32]>,
     /// Zone that all requests are about; none for all zones, and the groups of servers.
-    pub zone: Option<String>,
+    pub(crate) zone: Option<String>,
 }
 
 impl Scope {
     /// Reads a hash of 64 hexadecimal digits.
-    pub(super) fn hash(text: &[u8]) -> Option<[u8; 32]> {
+    pub(crate) fn hash(text: &[u8]) -> Option<[u8; 32]> {
         let mut hash = [0; 32];
         if text.len() != 2 * hash.len() {
             return None;

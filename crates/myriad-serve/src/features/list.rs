@@ -9,7 +9,7 @@ use myriad_conf::{Diagnostic, Model};
 use super::{https_only, real_ip, referers, resolver, set_misc, ssl};
 use myriad_cache::{assets, device_class, early_hints_stored, esi, shared_fetch};
 use myriad_content::{autoindex, dav, echo, empty_gif, fancyindex, files, random_index, stub_status};
-use myriad_control::{api, metrics, purge, status_zone, traffic_status};
+use myriad_control::{api, dashboard, metrics, purge, status_zone, traffic_status};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::{self, DocumentedVariable};
 use myriad_exchange::feature::{Feature, TableMaking, TableVariable};
@@ -30,6 +30,7 @@ static FEATURES: &[Feature] = &[
     cache_debug::FEATURE,
     api::FEATURE,
     auth_basic::FEATURE,
+    dashboard::FEATURE,
     Feature::new("auth_request", auth_request::ROWS),
     // The first that lists folders does.
     fancyindex::FEATURE,

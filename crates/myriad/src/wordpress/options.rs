@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::dashboard_place::Dashboard;
 use super::https::Https;
 use super::kind::Kind;
 use super::object_cache_change::ObjectCache;
@@ -30,6 +31,8 @@ pub(crate) struct Options {
     pub(super) settings: Settings,
     /// User of the workers that serve already, at a reload: another user could not use the cache.
     pub(super) serving: Option<Choice>,
+    /// Dashboard of the sites; none where it is off.
+    pub(super) dashboard: Option<Dashboard>,
     /// `--install-plugin`: write the plugin into the sites instead of serving them.
     pub(super) install: Option<Placement>,
     /// `--install-object-cache`, `--remove-object-cache`: write the object cache, or take it out, instead of serving.

@@ -12,6 +12,7 @@ use myriad_conf::model::{ListenAddress, ListenConf, MainConf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 
+use super::dashboard;
 use super::kind::Kind;
 use super::prefix::{pid_file, prefix};
 use super::preset::Preset;
@@ -164,7 +165,7 @@ fn hits(prefix: &Path) -> String {
 
 /// Line of a name and a value.
 fn row(name: &str, value: &str) -> String {
-    format!("{name:<9}{value}\n")
+    format!("{name:<10}{value}\n")
 }
 
 /// Facts of a running server, for the terminal on which it was started and for `status`.
@@ -179,7 +180,12 @@ pub(crate) fn facts(generation: &Generation) -> String {
             addresses.push(address);
         }
     }
+    let dashboard = dashboard::greeting(&generation.origin.paths.prefix, &addresses);
+    addresses.retain(|address| dashboard.as_ref().is_none_or(|dashboard| dashboard.address != *address));
     text.push_str(&row("listens", &addresses.join(", ")));
+    if let Some(dashboard) = dashboard {
+        text.push_str(&row("dashboard", &dashboard.text));
+    }
     text.push_str(&row("user", &user(&model.main)));
     for zone in &http.cache_zones {
         let path = generation.origin.paths.complete(zone.path.bytes());

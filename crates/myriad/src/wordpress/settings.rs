@@ -22,11 +22,13 @@ enum Takes {
     Number(u32),
     /// A path of letters, digits, `/`, `-`, `_` and `.`, as php-fpm's `pm.status_path` has it.
     Path,
+    /// A port of this machine, or `off`.
+    Port,
 }
 
 const ON_OFF: &[&str] = &["on", "off"];
 
-const KNOWN: [Known; 14] = [
+const KNOWN: [Known; 15] = [
     known("search", "off", Takes::Word(ON_OFF)),
     known("rest", "off", Takes::Word(ON_OFF)),
     known("multisite", "", Takes::Word(&["off", "subdirectories", "subdomains"])),
@@ -41,6 +43,7 @@ const KNOWN: [Known; 14] = [
     known("children", "", Takes::Number(100_000)),
     known("queue", "256", Takes::Number(100_000)),
     known("status", "", Takes::Path),
+    known("dashboard", "", Takes::Port),
 ];
 
 /// Largest request of a site for which nothing else was set.
@@ -118,6 +121,7 @@ impl Takes {
                 let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
                 value.len() > 1 && value.starts_with('/') && value.bytes().all(is_plain)
             }
+            Takes::Port => value == "off" || (units(&[]) && value.parse::<u16>().is_ok()),
         }
     }
 
@@ -129,6 +133,7 @@ impl Takes {
             Takes::Time => "a time as in 30s, 1m or 1d".to_owned(),
             Takes::Number(most) => format!("a number from 1 to {most}"),
             Takes::Path => "a path as in /fpm-status, the pool's pm.status_path".to_owned(),
+            Takes::Port => "a port of this machine, or off".to_owned(),
         }
     }
 }
@@ -178,6 +183,9 @@ mod tests {
             ("disk=m", "disk is a size"),
             ("validity=1x", "validity is a time"),
             ("queue=0", "queue is a number from 1"),
+            ("dashboard=on", "dashboard is a port of this machine, or off"),
+            ("dashboard=0.0.0.0:80", "dashboard is a port"),
+            ("dashboard=70000", "dashboard is a port"),
             ("queue=1000000", "queue is a number from 1"),
             ("colour=red", "\"colour\" is no setting; there are search, rest"),
             ("", "is no setting"),

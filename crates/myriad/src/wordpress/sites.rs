@@ -107,6 +107,9 @@ fn behind(words: &[String]) -> Result<(bool, Settings), String> {
     for word in words {
         match &**word {
             "https" => https = true,
+            word if word.starts_with("dashboard=") => {
+                return Err("dashboard is for all sites: --set dashboard=PORT, or off".to_owned());
+            }
             word if word.contains('=') => settings.add(word)?,
             word => return Err(format!("\"{word}\" is too much: {FORM}")),
         }
@@ -200,6 +203,7 @@ mod tests {
             ("a.test /a /b tls", "\"tls\" is too much"),
             ("a.test /a /b https more", "\"more\" is too much"),
             ("a.test /a /b disk=much", "disk is a size"),
+            ("a.test /a /b dashboard=off", "dashboard is for all sites"),
             ("a.test /a /b https colour=red", "\"colour\" is no setting"),
             ("_ /a /b", "names of its own"),
             (", /a /b", "no name"),

@@ -63,8 +63,12 @@ impl Options {
         };
         let of_sites = sites.iter().map(of_site).collect::<Result<Vec<_>, _>>()?;
         let plugins = plugin::server(prefix, sites)?;
-        let of_all =
-            [("issuer", https.issuers(prefix)?), ("unknown_names", unknown_names), ("plugins", plugins)];
+        let of_all = [
+            ("issuer", https.issuers(prefix)?),
+            ("unknown_names", unknown_names),
+            ("plugins", plugins),
+            ("dashboard", self.dashboard_server()),
+        ];
         let of_pools = pools.iter().map(|php| self.of_pool(&pools, php)).collect::<Result<Vec<_>, _>>()?;
         Ok(fill(self.kind.preset(), &of_all, &[(EACH_POOL, &of_pools), (EACH_SITE, &of_sites)]))
     }
@@ -249,7 +253,7 @@ mod tests {
         let mut site = owned(names.into_iter().chain(more).collect());
         site.extend(checked.chosen("G", 5, false));
         let pool = owned(vec![("pool", "G"), ("php", "P"), ("php_children", "5")]);
-        let of_all = [("issuer", "I;"), ("unknown_names", "U;"), ("plugins", "A;")];
+        let of_all = [("issuer", "I;"), ("unknown_names", "U;"), ("plugins", "A;"), ("dashboard", "D;")];
         let of_all = of_all.map(|(name, value)| (name, value.to_owned()));
         let text = fill(
             Kind::WordPress.preset(),

@@ -14,26 +14,36 @@ fn server_says_what_it_is_and_is_asked_reloaded_and_stopped_by_its_folder() {
     let said = site.read("err");
     let facts = [
         format!("running as process {}\n", child.id()),
-        format!("  listens  http://127.0.0.1:{}\n", site.port),
-        format!("  cache    {}/cache/wordpress\n", site.folder.display()),
+        format!("  listens   http://127.0.0.1:{}\n", site.port),
+        format!("  cache     {}/cache/wordpress\n", site.folder.display()),
         format!("Ctrl-C, or: myriad wordpress stop --prefix {}\n", site.folder.display()),
     ];
     for fact in &facts {
         assert!(said.contains(fact), "{fact}: {said}");
     }
-    assert!(said.contains("  user     "), "{said}");
+    assert!(said.contains("  user      "), "{said}");
     assert_eq!(site.read("out"), "");
+    let dashboard: u16 = site.read("dashboard/port").trim().parse().expect("a port");
+    assert!(
+        said.contains(&format!("  dashboard http://127.0.0.1:{dashboard}/, on this machine alone")),
+        "{said}"
+    );
+    assert_eq!(support::get_path(dashboard, "/"), Some(200));
+    assert_eq!(support::get_path(dashboard, "/cache"), Some(200));
+    assert_eq!(support::get_path(dashboard, "/api/cache"), Some(403), "changes need the secret");
+    assert_eq!(support::get_path(site.port, "/cache"), Some(502), "visitors see nothing of it");
 
     assert_eq!(support::get_path(site.port, "/index.php"), Some(502));
     let status = asked(&site, "status");
     assert!(status.status.success(), "{}", stderr(&status));
     let told = stdout(&status);
-    assert!(told.starts_with(&format!("runs     process {}, for ", child.id())), "{told}");
+    assert!(told.starts_with(&format!("runs      process {}, for ", child.id())), "{told}");
     assert!(told.contains(&facts[1][2..]) && told.contains(&facts[2][2..]), "{told}");
-    assert!(told.contains("hits     0 of 1 pages from the cache (0.0 %), 0 past it"), "{told}");
+    assert!(told.contains("hits      0 of 2 pages from the cache (0.0 %), 0 past it"), "{told}");
 
     let worker = support::children_of(child.id());
     assert!(asked(&site, "reload").status.success());
+    assert_eq!(support::get_path(dashboard, "/"), Some(200), "a reload keeps its port");
     assert!(asked(&site, "status").status.success());
     assert_eq!(support::children_of(child.id()), worker);
 
@@ -74,7 +84,7 @@ fn second_start_on_a_folder_is_refused_and_harms_the_first_in_nothing() {
 fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
     let site = site_with_wordpress();
     let mut old = started(&site, &["--php", "127.0.0.1:9"]);
-    let told = |pid: u32| stdout(&asked(&site, "status")).starts_with(&format!("runs     process {pid},"));
+    let told = |pid: u32| stdout(&asked(&site, "status")).starts_with(&format!("runs      process {pid},"));
     let another_is_refused = || {
         let said = refused(&site, &mut command(&site, &["--php", "127.0.0.1:9"]));
         assert!(said.contains("is in use by process"), "{said}");

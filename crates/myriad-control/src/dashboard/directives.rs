@@ -1,0 +1,48 @@
+//! The directive.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
+use myriad_conf::settings::Settings;
+
+use super::handler::DashboardHandler;
+use crate::api::{ApiHandler, Scope};
+use myriad_exchange::exchange::Handler;
+use myriad_exchange::feature::{PlannedHandler, planned};
+use myriad_exchange::runtime::SettingsCompiler;
+
+pub(super) static ROWS: &[Directive] = &[Directive::new(
+    "dashboard",
+    Contexts::LOCATION,
+    between(0, 1),
+    Set::Settings(dashboard),
+    "Shows a page of what the server does, live, and answers what `api` answers for reading below it; to loopback alone, unless `allow` or a password says otherwise.",
+)
+.differs("Myriad's own; `secret_sha256=HASH` asks for a secret before it shows figures")];
+
+/// `dashboard [secret_sha256=HASH]`.
+fn dashboard(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut dashboard = Dashboard::default();
+    if !args.is_empty() {
+        let hash = args.bytes(0).strip_prefix(b"secret_sha256=").map(Scope::hash);
+        dashboard.secret = match hash {
+            Some(Some(hash)) => Some(hash),
+            Some(None) => {
+                return Err(args.invalid(0, "the SHA-256 of the secret, in 64 hexadecimal digits"));
+            }
+            None => return Err(args.invalid(0, "`secret_sha256=HASH`")),
+        };
+    }
+    settings.handler = Some(planned(dashboard));
+    Ok(())
+}
+
+#[derive(Debug, Default)]
+struct Dashboard {
+    secret: Option<[u8; 32]>,
+}
+
+impl PlannedHandler for Dashboard {
+    fn make(&self, _: &mut dyn SettingsCompiler, prefix: &[u8]) -> Option<Box<dyn Handler>> {
+        let scope = Scope { secret: self.secret, zone: None };
+        Some(Box::new(DashboardHandler(ApiHandler { write: false, scope, prefix: prefix.into() })))
+    }
+}

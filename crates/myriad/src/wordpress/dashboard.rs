@@ -1,0 +1,167 @@
+//! Dashboard of the sites: a server on loopback alone, and the secret without which it purges nothing.
+//!
+//! ```text
+//! start -> PREFIX/dashboard/port      where it listens; a reload, `-t` and a new binary keep it
+//!       -> PREFIX/dashboard/secret    for its purge button; the configuration holds the hash
+//! ```
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::dashboard_place::Dashboard;
+use super::options::Options;
+use super::prefix::{pid_file, prefix};
+use super::site_files::{hex, random, replace};
+use crate::pidfile::{self, reason};
+
+/// Ports that are tried where none is asked for: the first that nobody listens on. A prefix of its own has any port that is free,
+/// and keeps it, so that several servers of one machine do not change theirs by who starts first.
+const PORTS: std::ops::Range<u16> = 9199..9219;
+/// Bytes of the secret: it is typed, or copied, by people.
+const SECRET_BYTES: usize = 16;
+
+impl Options {
+    /// Chooses the port and makes the secret, unless they are there; `writes` is false where nothing is to be started. Returns
+    /// warnings: a site is served without its dashboard, too.
+    pub(crate) fn with_dashboard(mut self, writes: bool) -> (Self, Vec<String>) {
+        let said = self.settings.get("dashboard").to_owned();
+        if said == "off" {
+            return (self, Vec::new());
+        }
+        let folder = folder(self.prefix.as_deref());
+        let runs = pidfile::read(&pid_file(self.prefix.as_deref()))
+            .is_ok_and(|pid| rustix::process::test_kill_process(pid).is_ok());
+        let kept = fs::read_to_string(folder.join("port")).ok().and_then(|text| text.trim().parse().ok());
+        let port = match (said.parse().ok(), kept.filter(|_| runs || !writes)) {
+            (Some(port), _) | (None, Some(port)) => port,
+            (None, None) if !writes => PORTS.start,
+            (None, None) => match free_port(kept, self.prefix.is_some()) {
+                Some(port) => port,
+                None => {
+                    let text = format!(
+                        "wordpress: no dashboard: the ports {} to {} are taken; name one with --set dashboard=PORT",
+                        PORTS.start,
+                        PORTS.end - 1
+                    );
+                    return (self, vec![text]);
+                }
+            },
+        };
+        let written = if writes { write(&folder, port) } else { Ok(()) };
+        self.dashboard = Some(Dashboard { port, hash: hash(&folder) });
+        (self, written.err().into_iter().collect())
+    }
+
+    /// The server of the dashboard; nothing where it is off.
+    pub(super) fn dashboard_server(&self) -> String {
+        let Some(Dashboard { port, hash }) = &self.dashboard else { return String::new() };
+        let purges = hash
+            .as_ref()
+            .map(|hash| format!("\n        location /api/ {{ api write=on secret_sha256={hash}; }}"));
+        format!(
+            "server {{\n        listen 127.0.0.1:{port};\n        server_name localhost;\n        access_log off;\n        \
+             location / {{ dashboard; }}{}\n    }}",
+            purges.unwrap_or_default()
+        )
+    }
+}
+
+fn folder(said: Option<&Path>) -> PathBuf {
+    prefix(said).join("dashboard")
+}
+
+/// The port of before where it is free, else the first that is, or `any`.
+fn free_port(kept: Option<u16>, any: bool) -> Option<u16> {
+    let bound = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()?.local_addr().ok();
+    let tried = if any { 0..1 } else { PORTS };
+    kept.into_iter().chain(tried).find_map(bound).map(|address| address.port())
+}
+
+fn hash(folder: &Path) -> Option<String> {
+    let secret = fs::read_to_string(folder.join("secret")).ok()?;
+    let secret = secret.trim();
+    (!secret.is_empty()).then(|| hex(&Sha256::digest(secret.as_bytes())))
+}
+
+/// Writes down the port, and a secret where there is none.
+fn write(folder: &Path, port: u16) -> Result<(), String> {
+    let told = |error: io::Error| {
+        format!(
+            "wordpress: the dashboard cannot purge: {}: {}; name a folder that you may write with --prefix, or --set dashboard=off",
+            folder.display(),
+            reason(&error)
+        )
+    };
+    fs::DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(told)?;
+    replace(&folder.join("port"), &format!("{port}\n"), 0o644).map_err(told)?;
+    if hash(folder).is_none() {
+        let secret = random::<SECRET_BYTES>("the dashboard")?;
+        replace(&folder.join("secret"), &format!("{secret}\n"), 0o600).map_err(told)?;
+    }
+    Ok(())
+}
+
+/// What the greeting says of a dashboard that is served.
+pub(super) struct Greeting {
+    /// Where it listens.
+    pub(super) address: String,
+    /// That, and where the secret is.
+    pub(super) text: String,
+}
+
+/// What is said of the dashboard of this prefix, if one of these addresses is its own.
+pub(super) fn greeting(prefix: &Path, listens: &[String]) -> Option<Greeting> {
+    let folder = prefix.join("dashboard");
+    let port = fs::read_to_string(folder.join("port")).ok()?;
+    let address = format!("http://127.0.0.1:{}", port.trim());
+    let text = format!(
+        "{address}/, on this machine alone; the secret for purges: {}",
+        folder.join("secret").display()
+    );
+    listens.contains(&address).then_some(Greeting { address, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(prefix: &Path, settings: &[&str]) -> Options {
+        let mut options = Options { prefix: Some(prefix.to_owned()), ..Options::default() };
+        settings.iter().for_each(|text| options.settings.add(text).expect("sound"));
+        options
+    }
+
+    #[test]
+    fn dashboard_is_on_loopback_with_a_secret_that_the_configuration_does_not_hold() {
+        let prefix = std::env::temp_dir().join(format!("myriad-dashboard-{}", std::process::id()));
+        let (made, warnings) = options(&prefix, &["dashboard=9321"]).with_dashboard(true);
+        assert_eq!(warnings, Vec::<String>::new());
+        let secret = fs::read_to_string(prefix.join("dashboard/secret")).expect("a secret");
+        let text = made.dashboard_server();
+        assert!(text.contains("listen 127.0.0.1:9321;") && text.contains("{ dashboard; }"), "{text}");
+        assert!(text.contains(&hex(&Sha256::digest(secret.trim().as_bytes()))), "{text}");
+        assert!(!text.contains(secret.trim()), "{text}");
+        // The next start has the same secret; what only looks has the port of before, whoever listens there.
+        let (again, _) = options(&prefix, &[]).with_dashboard(false);
+        assert_eq!(again.dashboard, made.dashboard);
+        let line = greeting(&prefix, &["http://127.0.0.1:9321".to_owned()]).expect("a line").text;
+        assert!(line.starts_with("http://127.0.0.1:9321/, on this machine alone"), "{line}");
+        assert!(!line.contains(secret.trim()), "{line}");
+        fs::remove_dir_all(&prefix).expect("clean");
+    }
+
+    #[test]
+    fn off_is_no_server_and_a_taken_port_leads_to_the_next() {
+        let prefix = std::env::temp_dir().join(format!("myriad-dashboard-off-{}", std::process::id()));
+        let (made, _) = options(&prefix, &["dashboard=off"]).with_dashboard(true);
+        assert_eq!((made.dashboard_server(), prefix.exists()), (String::new(), false));
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let port = taken.local_addr().expect("its address").port();
+        assert!(free_port(Some(port), true).is_some_and(|other| other != port && other != 0));
+    }
+}

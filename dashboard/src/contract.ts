@@ -1,0 +1,151 @@
+// What the server tells: the fields of its API that the page reads. Figures that are not known are null.
+
+export type Known = number | null;
+
+/** Names of the counts by `$upstream_cache_status`. */
+export const STATUSES = ["hit", "miss", "expired", "stale", "updating", "revalidated", "bypass"] as const;
+export type Status = (typeof STATUSES)[number];
+
+export type Counts = Record<
+    Status | "requests" | "bytes" | "fetches" | "accepted" | "uncached" | "status_4xx" | "status_5xx",
+    number
+>;
+
+/** Milliseconds. */
+export type Times = { count: number; p50: number; p90: number; p99: number; max: number } | null;
+
+export interface Origin {
+    block: string;
+    group: string;
+    server: string;
+    address: string;
+    state: string;
+    active: number;
+    requests: number;
+    failures: number;
+    children?: Known;
+    children_idle?: Known;
+    listen_queue?: Known;
+}
+
+export interface Queue {
+    name: string;
+    asking: number;
+    waiting: number;
+    limit: Known;
+}
+
+export interface Zone {
+    zone: string;
+    memory: { pages: number; keys: number; bytes: number; limit_bytes: Known };
+    disk: { files: number; bytes: number; limit_bytes: Known } | null;
+    requests: Record<Status, number>;
+    fetching: number;
+    stored: number;
+    purged: number;
+    encodings: { coding: string; pages: number; bytes: number }[];
+    encodings_at_ms: Known;
+}
+
+export interface Tick {
+    at_ms: number;
+    interval_ms: number;
+    started_ms: number;
+    reloads: number;
+    readers: number;
+    total: Counts;
+    delta: Counts;
+    first_byte: { all: Times; hit: Times; miss: Times; other: Times };
+    connections: { active: number; reading: number; writing: number; waiting: number };
+    origins: Origin[];
+    queues: Queue[];
+    zones: Zone[];
+    workers: { worker: number; requests: number; active: number }[];
+}
+
+export interface Purge {
+    at_ms: number;
+    zone: string;
+    kind: string;
+    what: string;
+    soft: boolean;
+    by: string;
+    pages: Known;
+    at_least?: boolean;
+    number: number;
+}
+
+export interface History {
+    step_s: number;
+    from_ms: number;
+    to_ms: number;
+    points: number;
+    kept?: boolean;
+    at_ms: number[];
+    series: Record<string, Known[]>;
+}
+
+export interface TopPage {
+    url: string;
+    count: number;
+    over: number;
+    requests: Known;
+    misses: Known;
+    bytes: Known;
+    slowest_ms: Known;
+    mean_ms: Known;
+    status: Known;
+    last_ms: Known;
+    cache: string | null;
+    reason: string | null;
+    reasons?: { reason: string; count: number }[];
+}
+
+export interface Tops {
+    by: string;
+    since_ms: number;
+    to_ms: number;
+    pages: TopPage[];
+}
+
+export interface StoredPage {
+    zone: string;
+    key: string;
+    variant: string | null;
+    status: number;
+    media_type: string;
+    now_ms: number;
+    stored_ms: number;
+    fresh_until_ms: number;
+    hits: number;
+    tags: string[];
+    tier: string;
+    bytes: number;
+    encodings: { coding: string; bytes: number }[];
+}
+
+export interface Inspection {
+    url: string;
+    method: string;
+    server: string | null;
+    location: string | null;
+    zone: string | null;
+    key: string | null;
+    read: string | null;
+    store: string | null;
+    lines: { topic: string; text: string; outcome: string; at: string | null }[];
+    stored: StoredPage[];
+}
+
+/** NGINX Plus's `http/server_zones`. */
+export type ServerZones = Record<
+    string,
+    {
+        processing: number;
+        requests: number;
+        responses: Record<"1xx" | "2xx" | "3xx" | "4xx" | "5xx" | "total", number>;
+        discarded: number;
+        received: number;
+        sent: number;
+    }
+>;

@@ -1,0 +1,168 @@
+// The page: a live stream and a few questions in, panels out.
+//
+//   live ticks --.                       .-> charts, figures
+//   history -----+-> columns of figures -+
+//   tops, purges, servers: asked for now and then, while somebody looks
+
+import { get, Refused, setSecret } from "./api";
+import type { Chart } from "./chart";
+import { append, empty, ofHistory, type Columns } from "./columns";
+import type { History, Purge, ServerZones, Tick } from "./contract";
+import { byId, write } from "./dom";
+import { many, span } from "./format";
+import { charts } from "./panels/charts";
+import { Figures } from "./panels/figures";
+import { Inspector } from "./panels/inspector";
+import { origins, servers, workers } from "./panels/origins";
+import { PurgeForm, PurgeLog } from "./panels/purges";
+import { TopLists } from "./panels/tops";
+import { zones } from "./panels/zones";
+import { Stream, type State } from "./stream";
+import { theme } from "./theme";
+
+/** Seconds that the live view shows. */
+const LIVE = 300;
+/** Lists are asked for again after so long. */
+const LISTS_MS = 5_000;
+/** History is asked for again after so long. */
+const HISTORY_MS = 10_000;
+/** A page that nobody has looked at for so long leaves the stream. */
+const HIDDEN_MS = 60_000;
+
+const RANGES: Record<string, { range: number; step: number }> = {
+    hour: { range: 3_600, step: 10 },
+    day: { range: 86_400, step: 60 },
+    weeks: { range: 1_209_600, step: 600 },
+};
+
+class Page {
+    private readonly live: Columns = empty(1);
+    private readonly charts: Chart[] = charts();
+    private readonly figures = new Figures();
+    private readonly purges = new PurgeLog();
+    private readonly purgeForm = new PurgeForm();
+    private readonly inspector = new Inspector((url) => this.purgeForm.url(url));
+    private readonly tops = new TopLists((url) => this.inspector.show(url));
+    private readonly stream = new Stream("live", { state: (state) => this.state(state), event: (name, data) => this.event(name, data) });
+    private range = "live";
+    private hidden = 0;
+    private countdown = 0;
+    private announced = "";
+
+    start(): void {
+        theme(() => this.charts.forEach((chart) => chart.repaint()));
+        byId("ranges").addEventListener("change", (event) => void this.choose((event.target as HTMLInputElement).value));
+        byId("retry").addEventListener("click", () => this.stream.retry());
+        byId("secret-form").addEventListener("submit", (event) => {
+            event.preventDefault();
+            setSecret(byId<HTMLInputElement>("secret").value);
+            this.stream.retry();
+        });
+        document.addEventListener("visibilitychange", () => this.visible());
+        setInterval(() => void this.lists(), LISTS_MS);
+        setInterval(() => void this.history(), HISTORY_MS);
+        this.stream.retry();
+    }
+
+    private event(name: string, data: unknown): void {
+        if (name === "purge") this.purges.add(data as Purge);
+        if (name === "tick") this.tick(data as Tick);
+    }
+
+    private tick(tick: Tick): void {
+        if (tick.interval_ms > 0 && tick.at_ms / 1000 > (this.live.at.at(-1) ?? 0)) append(this.live, tick, LIVE);
+        this.figures.show(tick, this.live);
+        zones(tick.zones);
+        origins(tick);
+        workers(tick);
+        const reloads = tick.reloads ? `, ${many(tick.reloads, "reload")}` : "";
+        write(byId("uptime"), `up ${span(tick.at_ms - tick.started_ms)}${reloads}`);
+        if (this.range === "live") this.charts.forEach((chart) => chart.show(this.live));
+    }
+
+    private state(state: State): void {
+        clearInterval(this.countdown);
+        const pill = byId("state");
+        const before = pill.dataset["state"];
+        pill.dataset["state"] = state.name;
+        document.body.dataset["state"] = state.name;
+        byId("locked").hidden = !(state.name === "refused" && state.why.needsSecret);
+        byId("refused").hidden = !(state.name === "refused" && !state.why.needsSecret);
+        byId("retry").hidden = state.name === "live" || state.name === "connecting";
+        if (state.name === "live" && before !== "live") void this.connected();
+        if (state.name === "live") return this.say("Live");
+        if (state.name === "connecting") return this.say(before === "live" || before === "waiting" ? "Reconnecting …" : "Connecting …");
+        if (state.name === "waiting") {
+            const tell = (): void => write(byId("state-text"), `Connection lost, again in ${span(Math.max(1_000, state.until - Date.now()))}`);
+            this.say("Connection lost");
+            tell();
+            this.countdown = setInterval(tell, 500);
+            return;
+        }
+        if (state.why.needsSecret) return this.locked();
+        this.say("Refused");
+        write(byId("refused-why"), state.why.message);
+    }
+
+    private locked(): void {
+        const field = byId<HTMLInputElement>("secret");
+        const wrong = field.value !== "";
+        write(byId("secret-said"), wrong ? "That secret is wrong. It is the one whose SHA-256 the configuration holds." : "");
+        field.toggleAttribute("aria-invalid", wrong);
+        this.say(wrong ? "Secret wrong" : "Secret needed");
+        field.focus();
+    }
+
+    /** Shows a state, and tells it to who does not see it, once. */
+    private say(text: string): void {
+        write(byId("state-text"), text);
+        if (text === this.announced) return;
+        this.announced = text;
+        write(byId("announce"), text);
+    }
+
+    private async connected(): Promise<void> {
+        await Promise.allSettled([this.purges.load(), this.lists(), this.history()]);
+    }
+
+    private get isLooking(): boolean {
+        return document.body.dataset["state"] === "live" && !document.hidden;
+    }
+
+    private async lists(): Promise<void> {
+        if (!this.isLooking) return;
+        const zones = get<ServerZones>("9/http/server_zones").then(servers);
+        const told = await Promise.allSettled([this.tops.refresh(), zones]);
+        for (const one of told) {
+            if (one.status === "rejected" && one.reason instanceof Refused && one.reason.needsSecret) this.stream.retry();
+        }
+    }
+
+    private async choose(range: string): Promise<void> {
+        this.range = range;
+        if (range === "live") this.charts.forEach((chart) => chart.show(this.live));
+        else await this.history();
+    }
+
+    private async history(): Promise<void> {
+        const asked = RANGES[this.range];
+        if (!asked || !this.isLooking) return;
+        const { range } = this;
+        const history = await get<History>("history", asked).catch(() => null);
+        if (!history || this.range !== range) return;
+        byId("history-off").hidden = history.kept !== false;
+        const columns = ofHistory(history);
+        this.charts.forEach((chart) => chart.show(columns));
+    }
+
+    private visible(): void {
+        clearTimeout(this.hidden);
+        if (document.hidden) this.hidden = setTimeout(() => this.stream.stop(), HIDDEN_MS);
+        else if (document.body.dataset["state"] === "live") {
+            void this.lists();
+            if ((this.live.at.at(-1) ?? 0) * 1000 < Date.now() - 3_000) this.stream.retry();
+        } else this.stream.retry();
+    }
+}
+
+new Page().start();

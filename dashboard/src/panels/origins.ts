@@ -1,0 +1,96 @@
+// Origins: servers of upstream groups, PHP pools, queues before them; workers; servers of the site.
+
+import type { Queue, ServerZones, Tick } from "../contract";
+import { byId, el, share } from "../dom";
+import { bytes, count, exact, NONE } from "../format";
+import { table } from "./table";
+
+export function origins(tick: Tick): void {
+    const rows = tick.origins.map((origin) => {
+        const pool = origin.children == null ? NONE : `${exact(origin.children - (origin.children_idle ?? 0))} of ${exact(origin.children)}`;
+        return [
+            el("span", { class: "two" }, origin.group, el("small", {}, origin.server)),
+            state(origin.state),
+            exact(origin.active),
+            pool,
+            exact(origin.listen_queue ?? null),
+            count(origin.requests),
+            origin.failures ? el("span", { class: "bad" }, exact(origin.failures)) : "0",
+        ];
+    });
+    const columns = [
+        { label: "Upstream and server", kind: "wide" },
+        { label: "State" },
+        { label: "At work", kind: "number" },
+        { label: "Children busy", kind: "number" },
+        { label: "Its queue", kind: "number" },
+        { label: "Requests", kind: "number" },
+        { label: "Failures", kind: "number" },
+    ];
+    table(byId("origins"), "Servers of upstream groups", columns, rows, "No upstream group.");
+    queues(tick.queues);
+}
+
+function queues(list: Queue[]): void {
+    const rows = list.map((queue) => [
+        queue.name,
+        exact(queue.asking),
+        queue.limit == null ? "not limited" : exact(queue.limit),
+        queue.waiting ? el("span", { class: "bad" }, exact(queue.waiting)) : "0",
+    ]);
+    const columns = [
+        { label: "Queue", kind: "wide" },
+        { label: "Asked now", kind: "number" },
+        { label: "At most", kind: "number" },
+        { label: "Visitors waiting", kind: "number" },
+    ];
+    table(byId("queues"), "Queues before origins", columns, rows, "No queue (origin_queue).");
+}
+
+function state(word: string): HTMLElement {
+    const good = word === "up";
+    return el("span", { class: `state ${good ? "good" : word === "down" || word === "unhealthy" || word === "unavail" ? "bad" : "fair"}` }, word);
+}
+
+export function workers(tick: Tick): void {
+    const most = Math.max(...tick.workers.map((worker) => worker.requests), 1);
+    const rows = tick.workers.map((worker) => {
+        const bar = el("i", { class: "bar", "aria-hidden": "true" });
+        share(bar, worker.requests / most);
+        return [String(worker.worker), el("span", { class: "barred" }, bar), exact(worker.requests), exact(worker.active)];
+    });
+    const columns = [
+        { label: "Worker" },
+        { label: "Share", kind: "wide minor" },
+        { label: "Requests", kind: "number" },
+        { label: "Connections", kind: "number" },
+    ];
+    table(byId("workers"), "Workers", columns, rows, "No worker has told anything yet.");
+}
+
+export function servers(zones: ServerZones): void {
+    const rows = Object.entries(zones)
+        .sort(([, one], [, other]) => other.requests - one.requests)
+        .slice(0, 50)
+        .map(([name, zone]) => [
+            name,
+            exact(zone.requests),
+            exact(zone.processing),
+            count(zone.responses["2xx"]),
+            count(zone.responses["3xx"]),
+            count(zone.responses["4xx"]),
+            zone.responses["5xx"] ? el("span", { class: "bad" }, count(zone.responses["5xx"])) : "0",
+            bytes(zone.sent),
+        ]);
+    const columns = [
+        { label: "Server", kind: "wide" },
+        { label: "Requests", kind: "number" },
+        { label: "Now", kind: "number" },
+        { label: "2xx", kind: "number" },
+        { label: "3xx", kind: "number minor" },
+        { label: "4xx", kind: "number" },
+        { label: "5xx", kind: "number" },
+        { label: "Sent", kind: "number" },
+    ];
+    table(byId("servers"), "Servers", columns, rows, "No server counts yet.");
+}

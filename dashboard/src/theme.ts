@@ -1,0 +1,41 @@
+// Light, dark, or as the system has it.
+
+import { byId } from "./dom";
+
+const KEY = "myriad-theme";
+
+/** Sets up the switch; `changed` is told when other colours hold. */
+export function theme(changed: () => void): void {
+    const choice = byId<HTMLSelectElement>("theme");
+    const apply = (): void => {
+        const word = choice.value;
+        if (word === "system") delete document.documentElement.dataset["theme"];
+        else document.documentElement.dataset["theme"] = word;
+        changed();
+    };
+    choice.value = kept() ?? "system";
+    choice.addEventListener("change", () => {
+        keep(choice.value);
+        apply();
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
+    apply();
+}
+
+// A browser may keep nothing: then the choice holds for this page.
+function kept(): string | null {
+    try {
+        const word = localStorage.getItem(KEY);
+        return word === "light" || word === "dark" ? word : null;
+    } catch {
+        return null;
+    }
+}
+
+function keep(word: string): void {
+    try {
+        localStorage.setItem(KEY, word);
+    } catch {
+        // As said above.
+    }
+}
