@@ -42,6 +42,7 @@ test-package: ## the package on bare roots of Debian 12 and 13: install, page ov
 	MYRIAD_COMPRESSION=none CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad
 	MYRIAD_COMPRESSION=none MYRIAD_VERSION=999 CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad
 	packaging/test-package target/packages/myriad_[0-8]*.deb target/packages/myriad_999_*.deb
+
 dashboard: ## the page of the dashboard, dashboard/built, made of its source (commit it, then make build)
 	@scripts/install-packages dashboard
 	@cd dashboard && npm ci --silent --no-audit --no-fund && npm run --silent build
