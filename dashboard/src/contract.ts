@@ -37,8 +37,8 @@ export interface Queue {
 
 export interface Zone {
     zone: string;
-    memory: { pages: number; keys: number; bytes: number; limit_bytes: Known };
-    disk: { files: number; bytes: number; limit_bytes: Known } | null;
+    memory: { pages: number; bytes: number; limit_bytes: Known };
+    disk: { pages: number; bytes: number; limit_bytes: Known } | null;
     requests: Record<Status, number>;
     fetching: number;
     stored: number;

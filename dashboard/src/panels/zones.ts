@@ -15,7 +15,7 @@ function zone(one: Zone): HTMLElement {
     const total = asked(one.requests);
     const rows = [
         gauge("Memory", one.memory.bytes, one.memory.limit_bytes, many(one.memory.pages, "page")),
-        one.disk && gauge("Disk", one.disk.bytes, one.disk.limit_bytes, many(one.disk.files, "file")),
+        one.disk && gauge("Disk", one.disk.bytes, one.disk.limit_bytes, many(one.disk.pages, "page")),
     ];
     const most = Math.max(...one.encodings.map((encoding) => encoding.bytes), 1);
     return el(
