@@ -40,17 +40,12 @@ impl Options {
         let port = match (said.parse().ok(), kept.filter(|_| runs || !writes)) {
             (Some(port), _) | (None, Some(port)) => port,
             (None, None) if !writes => PORTS.start,
-            (None, None) => match free_port(kept, self.prefix.is_some()) {
-                Some(port) => port,
-                None => {
-                    let text = format!(
-                        "wordpress: no dashboard: the ports {} to {} are taken; name one with --set dashboard=PORT",
-                        PORTS.start,
-                        PORTS.end - 1
-                    );
-                    return (self, vec![text]);
-                }
-            },
+            (None, None) => {
+                let Some(port) = free_port(kept, self.prefix.is_some()) else {
+                    return (self, vec![taken()]);
+                };
+                port
+            }
         };
         let written = if writes { write(&folder, port) } else { Ok(()) };
         self.dashboard = Some(Dashboard { port, hash: hash(&folder) });
@@ -69,6 +64,14 @@ impl Options {
             purges.unwrap_or_default()
         )
     }
+}
+
+/// Warning on ports that are all taken.
+fn taken() -> String {
+    let (first, last) = (PORTS.start, PORTS.end - 1);
+    format!(
+        "wordpress: no dashboard: the ports {first} to {last} are taken; name one with --set dashboard=PORT"
+    )
 }
 
 fn folder(said: Option<&Path>) -> PathBuf {
@@ -132,7 +135,9 @@ mod tests {
 
     fn options(prefix: &Path, settings: &[&str]) -> Options {
         let mut options = Options { prefix: Some(prefix.to_owned()), ..Options::default() };
-        settings.iter().for_each(|text| options.settings.add(text).expect("sound"));
+        for text in settings {
+            options.settings.add(text).expect("sound");
+        }
         options
     }
 
