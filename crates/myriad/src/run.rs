@@ -20,7 +20,7 @@ use crate::paths::Paths;
 use crate::pidfile::{self, reason};
 use crate::report::{Finding, report, say};
 use crate::supervisor::Supervisor;
-use crate::wordpress::{Preset, SelfSigned};
+use crate::wordpress::{Preset, Purpose, SelfSigned};
 use crate::{accounts, certificates, folders, listeners, origins, version, wordpress};
 
 /// Runs the arguments (without the program's name); exit status as of nginx: 0 or 1.
@@ -68,7 +68,12 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
         return print((done?.join("\n") + "\n").as_bytes());
     }
     let kind = asked.kind;
-    let (asked, told) = asked.clone().with_dashboard(!asked.print && !options.test);
+    let purpose = match (asked.print, options.test) {
+        (true, _) => Purpose::Print,
+        (false, true) => Purpose::Test,
+        (false, false) => Purpose::Start,
+    };
+    let (asked, told) = asked.clone().with_dashboard(purpose);
     for warning in &told {
         say(Level::Warn, &kind.worded(warning));
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::dashboard_place::Dashboard;
+use super::dashboard_place::{Dashboard, Purpose};
 use super::options::Options;
 use super::prefix::{pid_file, prefix};
 use super::site_files::{hex, random, replace};
@@ -26,20 +26,19 @@ const PORTS: std::ops::Range<u16> = 9199..9219;
 const SECRET_BYTES: usize = 16;
 
 impl Options {
-    /// Chooses the port and makes the secret, unless they are there; `writes` is false where nothing is to be started. Returns
+    /// Chooses the port and makes the secret, unless they are there. Returns
     /// warnings: a site is served without its dashboard, too.
-    pub(crate) fn with_dashboard(mut self, writes: bool) -> (Self, Vec<String>) {
+    pub(crate) fn with_dashboard(mut self, purpose: Purpose) -> (Self, Vec<String>) {
         let said = self.settings.get("dashboard").to_owned();
         if said == "off" {
             return (self, Vec::new());
         }
         let folder = folder(self.prefix.as_deref());
-        let runs = pidfile::read(&pid_file(self.prefix.as_deref()))
-            .is_ok_and(|pid| rustix::process::test_kill_process(pid).is_ok());
+        let runs = runs(&pid_file(self.prefix.as_deref()));
         let kept = fs::read_to_string(folder.join("port")).ok().and_then(|text| text.trim().parse().ok());
-        let port = match (said.parse().ok(), kept.filter(|_| runs || !writes)) {
+        let port = match (said.parse().ok(), kept.filter(|_| runs || purpose == Purpose::Print)) {
             (Some(port), _) | (None, Some(port)) => port,
-            (None, None) if !writes => PORTS.start,
+            (None, None) if purpose == Purpose::Print => PORTS.start,
             (None, None) => {
                 let Some(port) = free_port(kept, self.prefix.is_some()) else {
                     return (self, vec![taken()]);
@@ -47,7 +46,7 @@ impl Options {
                 port
             }
         };
-        let written = if writes { write(&folder, port) } else { Ok(()) };
+        let written = if purpose == Purpose::Start { write(&folder, port) } else { Ok(()) };
         self.dashboard = Some(Dashboard { port, hash: hash(&folder) });
         (self, written.err().into_iter().collect())
     }
@@ -64,6 +63,13 @@ impl Options {
             purges.unwrap_or_default()
         )
     }
+}
+
+/// Whether the server of this pid file runs, or the old one of an upgrade: its port is its own.
+fn runs(pid: &Path) -> bool {
+    let old = pid.with_extension("pid.oldbin");
+    let lives = |path| pidfile::read(path).is_ok_and(|pid| rustix::process::test_kill_process(pid).is_ok());
+    lives(pid) || lives(&old)
 }
 
 /// Warning on ports that are all taken.
@@ -144,15 +150,15 @@ mod tests {
     #[test]
     fn dashboard_is_on_loopback_with_a_secret_that_the_configuration_does_not_hold() {
         let prefix = std::env::temp_dir().join(format!("myriad-dashboard-{}", std::process::id()));
-        let (made, warnings) = options(&prefix, &["dashboard=9321"]).with_dashboard(true);
+        let (made, warnings) = options(&prefix, &["dashboard=9321"]).with_dashboard(Purpose::Start);
         assert_eq!(warnings, Vec::<String>::new());
         let secret = fs::read_to_string(prefix.join("dashboard/secret")).expect("a secret");
         let text = made.dashboard_server();
         assert!(text.contains("listen 127.0.0.1:9321;") && text.contains("{ dashboard; }"), "{text}");
         assert!(text.contains(&hex(&Sha256::digest(secret.trim().as_bytes()))), "{text}");
         assert!(!text.contains(secret.trim()), "{text}");
-        // The next start has the same secret; what only looks has the port of before, whoever listens there.
-        let (again, _) = options(&prefix, &[]).with_dashboard(false);
+        // The next start has the same secret; what is printed has the port of before, whoever listens there.
+        let (again, _) = options(&prefix, &[]).with_dashboard(Purpose::Print);
         assert_eq!(again.dashboard, made.dashboard);
         let line = greeting(&prefix, &["http://127.0.0.1:9321".to_owned()]).expect("a line").text;
         assert!(line.starts_with("http://127.0.0.1:9321/, on this machine alone"), "{line}");
@@ -163,7 +169,7 @@ mod tests {
     #[test]
     fn off_is_no_server_and_a_taken_port_leads_to_the_next() {
         let prefix = std::env::temp_dir().join(format!("myriad-dashboard-off-{}", std::process::id()));
-        let (made, _) = options(&prefix, &["dashboard=off"]).with_dashboard(true);
+        let (made, _) = options(&prefix, &["dashboard=off"]).with_dashboard(Purpose::Start);
         assert_eq!((made.dashboard_server(), prefix.exists()), (String::new(), false));
         let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let port = taken.local_addr().expect("its address").port();

@@ -1,4 +1,4 @@
-//! Place of the dashboard.
+//! Place of the dashboard, and what it is looked for.
 
 /// What a start has found for the dashboard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,4 +7,15 @@ pub(super) struct Dashboard {
     pub(super) port: u16,
     /// Hash of the secret, in hexadecimal digits; none where there is no secret: then nothing is purged from here.
     pub(super) hash: Option<String>,
+}
+
+/// What a configuration is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// It is shown (`--print`): nothing listens, and nothing is written.
+    Print,
+    /// It is tried (`-t`), which opens its addresses; nothing is written.
+    Test,
+    /// It runs.
+    Start,
 }

@@ -72,7 +72,11 @@ fn what_print_shows_is_the_text_that_runs() {
     let site = site_with_wordpress();
     let php = site.path("php.sock");
     let _php = UnixListener::bind(&php).expect("socket");
-    let options = ["--php", php.to_str().expect("path"), "--listen", "127.0.0.1:8099", "--name", "a.example"];
+    // Each looks for a free port of its own for the dashboard.
+    let dashboard = format!("dashboard={}", support::free_port());
+    let site_options =
+        ["--php", php.to_str().expect("path"), "--listen", "127.0.0.1:8099", "--name", "a.example"];
+    let options = [&site_options[..], &["--set", &dashboard]].concat();
     let printed = stdout(&command(&site, &options).arg("--print").output().expect("print"));
     let dumped = stdout(&command(&site, &options).arg("-T").output().expect("dump"));
     let file = site.path("wordpress.conf");
