@@ -38,7 +38,6 @@ impl Options {
         let kept = fs::read_to_string(folder.join("port")).ok().and_then(|text| text.trim().parse().ok());
         let port = match (said.parse().ok(), kept.filter(|_| runs || purpose == Purpose::Print)) {
             (Some(port), _) | (None, Some(port)) => port,
-            (None, None) if purpose == Purpose::Print => PORTS.start,
             (None, None) => {
                 let Some(port) = free_port(kept, self.prefix.is_some()) else {
                     return (self, vec![taken()]);
