@@ -11,7 +11,7 @@ use super::answer::{self, Refusal};
 use super::arguments::Arguments;
 use super::call::Call;
 use super::scope::Scope;
-use super::turn::Turn;
+use super::admission::Turn;
 use crate::admin::Administrator;
 
 /// Methods that may be asked about: nothing of them has an effect.
