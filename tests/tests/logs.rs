@@ -5,7 +5,7 @@ use std::net::UdpSocket;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use myriad_tests::{Place, Server};
+use myriad_tests::{Load, Place, Request, Server, Signal, wait_for};
 
 fn syslog() -> (UdpSocket, u16) {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
@@ -59,7 +59,7 @@ fn a_compressed_log_is_whole_once_the_server_has_ended() {
     for number in 0..20 {
         server.get(&format!("/page/{number}"));
     }
-    server.signal(myriad_tests::Signal::QUIT);
+    server.signal(Signal::QUIT);
     assert!(server.ended());
     let file = std::fs::File::open(server.path("packed.log")).expect("the log");
     let mut gunzip =
@@ -71,4 +71,137 @@ fn a_compressed_log_is_whole_once_the_server_has_ended() {
     lines.sort_unstable();
     assert_eq!(lines.len(), 20, "{text}");
     assert!(lines.contains(&"/page/0") && lines.contains(&"/page/19"));
+}
+
+#[test]
+fn no_line_is_lost_or_torn_while_logs_are_opened_anew_under_load() {
+    let server = Server::start(
+        Place::new(),
+        "log_format numbered '[$arg_n] $status $http_filler;';
+         server { listen 127.0.0.1:@PORT@; access_log @DIR@/numbered.log numbered; return 204; }",
+    );
+    let filler = "x".repeat(500);
+    let requests: Vec<_> =
+        (0..64).map(|number| Request::get(&format!("/?n={number}")).field("Filler", &filler)).collect();
+    let load = Load::start(server.port, 8, requests, |_, answer| {
+        if answer.status == 204 { Ok(()) } else { Err(format!("{answer:?}")) }
+    });
+    for turn in 0..20 {
+        load.wait_for(200);
+        std::fs::rename(server.path("numbered.log"), server.path(&format!("numbered.log.{turn}")))
+            .expect("a rename");
+        server.signal(Signal::USR1);
+        wait_for("the new file", || server.path("numbered.log").exists());
+    }
+    let (answered, failures) = load.stop();
+    assert!(failures.is_empty(), "{failures:?}");
+    let text = || {
+        let old = (0..20).map(|turn| server.read(&format!("numbered.log.{turn}")));
+        old.chain([server.read("numbered.log")]).collect::<String>()
+    };
+    wait_for("every line", || text().lines().count() >= answered);
+    let text = text();
+    assert_eq!(text.lines().count(), answered);
+    for line in text.lines() {
+        let whole = line.starts_with('[') && line.ends_with(&format!("] 204 {filler};"));
+        assert!(whole, "{line}");
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_holds_up_no_visitor_and_what_is_lost_is_told() {
+    let place = Place::new();
+    let pipe = place.path("slow.log");
+    let kind = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, 0o600.into(), 0).expect("a pipe");
+    // Somebody who opens it, and reads nothing.
+    let mut reader = std::fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("a reader");
+    let server = Server::start_with(
+        place,
+        "worker_processes 1;",
+        "log_format long '$request_uri'; log_format plain '$uri';
+         large_client_header_buffers 4 16k; keepalive_requests 10000;
+         server { listen 127.0.0.1:@PORT@; access_log @DIR@/slow.log long; access_log @DIR@/quick.log plain;
+             location / { return 204; }
+             location /full { access_log /dev/full long; return 204; } }",
+    );
+    let long = format!("/?{}", "x".repeat(15_000));
+    let mut client = server.connect();
+    // More than the pipe and the sixteen megabytes that may wait for it hold.
+    let sent = 1400;
+    for _ in 0..sent {
+        assert_eq!(client.fetch(&Request::get(&long)).status, 204);
+    }
+    wait_for("the other log", || server.read("quick.log").lines().count() == sent);
+    wait_for("the loss to be told", || server.read("error.log").contains("lost: its disk is too slow"));
+    let told = server.read("error.log");
+    let lost: usize = told
+        .lines()
+        .filter_map(|line| {
+            line.split_once(" lines of the access log \"")?.0.rsplit(' ').next()?.parse::<usize>().ok()
+        })
+        .sum();
+    let mut arrived = vec![0; (sent - lost) * (long.len() + 1)];
+    reader.read_exact(&mut arrived).expect("all that was not lost");
+    assert!(arrived.split(|byte| *byte == b'\n').all(|line| line.is_empty() || line == long.as_bytes()));
+    server.get("/full");
+    server.log_has("write() to \"/dev/full\" failed (28: No space left on device), 1 line lost; make room");
+}
+
+#[test]
+fn a_sample_keeps_every_error_and_json_is_json() {
+    let server = Server::start(
+        Place::new(),
+        "server { listen 127.0.0.1:@PORT@; root @DIR@/html;
+             location / { access_log @DIR@/json.log json; return 200 x; }
+             location /sample { access_log @DIR@/sample.log combined sample=1/1000000; return 200 x; }
+             location /sample/gone { access_log @DIR@/sample.log combined sample=1/1000000; return 404; } }",
+    );
+    for number in 0..50 {
+        server.get(&format!("/sample/{number}"));
+        server.get("/sample/gone");
+    }
+    wait_for("the errors", || server.read("sample.log").lines().count() >= 50);
+    server.fetch(&Request::get("/a?b=\"c\"").field("User-Agent", "x\"y\\z").field("Referer", "http://a/"));
+    wait_for("a line", || server.read("json.log").ends_with('\n'));
+    let line: serde_json::Value = serde_json::from_str(&server.read("json.log")).expect("JSON");
+    assert_eq!(
+        (&line["uri"], &line["status"], &line["method"]),
+        (&"/a?b=\"c\"".into(), &200.into(), &"GET".into())
+    );
+    assert_eq!((&line["user_agent"], &line["referer"]), (&"x\"y\\z".into(), &"http://a/".into()));
+    assert!(server.read("sample.log").lines().all(|line| line.contains("\" 404 ")));
+}
+
+#[test]
+fn an_error_log_as_json_tells_who_asked_for_what() {
+    let server = Server::start(
+        Place::new(),
+        "server { listen 127.0.0.1:@PORT@; server_name a.test; root @DIR@/html;
+             error_log @DIR@/json.log format=json; error_log @DIR@/plain.log; }",
+    );
+    for _ in 0..25 {
+        server.get("/missing");
+    }
+    wait_for("the lines", || server.read("plain.log").lines().count() >= 10);
+    let text = server.read("json.log");
+    let line: serde_json::Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&line["level"], &line["client"], &line["server"]),
+        (&"error".into(), &"127.0.0.1".into(), &"a.test".into())
+    );
+    assert_eq!(line["request"], "GET /missing HTTP/1.1");
+    let message = line["message"].as_str().expect("a text");
+    assert!(message.ends_with("html/missing\" failed (2: No such file or directory)"), "{message}");
+    assert_eq!((text.lines().count(), server.read("plain.log").lines().count()), (10, 10));
+    // The rest was held back, and is told when the server ends.
+    let mut server = server;
+    server.signal(Signal::TERM);
+    assert!(server.ended());
+    let told = server.read("plain.log");
+    let last = told.lines().last().expect("a line");
+    assert!(last.contains(" [error] ") && last.contains("message repeated 15 times: [open() \""), "{last}");
+    let text = server.read("json.log");
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
+    assert_eq!((&last["repeated"], &last["client"]), (&15.into(), &"127.0.0.1".into()));
 }

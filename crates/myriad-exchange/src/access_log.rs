@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use myriad_files::SystemError;
-use myriad_log::{Level, LogTarget};
+use myriad_log::LogTarget;
 use myriad_script::Frame;
 
 use crate::exchange::{Exchange, Request, paths, scratch};
@@ -18,21 +17,15 @@ pub fn write(exchange: &mut Exchange) {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
     for log in &place.logs.access {
-        if log.admits(&exchange.request, &mut exchange.frame) {
-            scratch::with_buffer(|line| {
-                let format = &site.runtime.formats[log.format];
-                if format.write_line(&exchange.request, &mut exchange.frame, line).is_ok() {
-                    let path = path_of(&log.target, &exchange.request, &mut exchange.frame);
-                    let written = site.worker.logs.write(&log.target, path.as_deref(), line);
-                    if let (Err(error), Some(path)) = (written, path) {
-                        let (path, error) = (path.display(), SystemError::of(&error));
-                        let message =
-                            format_args!("open() \"{path}\" failed ({error}) while logging request");
-                        exchange.request.log(Level::Crit, message);
-                    }
-                }
-            });
+        let status = exchange.request.status();
+        if !log.admits(status, &exchange.request, &mut exchange.frame) {
+            continue;
         }
+        let path = path_of(&log.target, &exchange.request, &mut exchange.frame);
+        let format = &site.runtime.formats[log.format];
+        site.worker.logs.line(&log.target, path, |line| {
+            format.write_line(&exchange.request, &mut exchange.frame, line).is_ok()
+        });
     }
 }
 

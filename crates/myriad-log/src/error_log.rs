@@ -10,9 +10,14 @@ use myriad_calendar::format_error_log_time;
 use myriad_conf::settings::Level;
 
 use crate::escaped::escaped;
+use crate::json_line;
 use crate::local_time;
 use crate::log_file::LogFile;
+use crate::repeats::{Held, Repeats};
 use crate::syslog::Syslog;
+
+/// What standard error remembers of its messages.
+static STDERR: Repeats = Repeats::new();
 
 /// Where lines go.
 #[derive(Clone, Debug)]
@@ -25,13 +30,70 @@ pub enum Sink {
     Syslog(Arc<Syslog>),
 }
 
-/// Target of one `error_log` directive: a sink and its level.
+impl Sink {
+    fn repeats(&self) -> &Repeats {
+        match self {
+            Self::File(file) => &file.repeats,
+            Self::Stderr => &STDERR,
+            Self::Syslog(syslog) => &syslog.repeats,
+        }
+    }
+
+    /// A sink that cannot be written to is passed over: there is nowhere left to say so.
+    fn write(&self, level: Level, line: &str) {
+        match self {
+            Self::File(file) => drop(file.append(line.as_bytes())),
+            Self::Stderr => drop(io::stderr().write_all(line.as_bytes())),
+            Self::Syslog(syslog) => syslog.send_error(level, line.as_bytes()),
+        }
+    }
+
+    /// Writes how often messages were held back whose time is over at `now_ms`, milliseconds since the epoch.
+    pub(crate) fn write_repeats(&self, now_ms: u64) {
+        self.repeats().due(now_ms).iter().for_each(|held| self.write_held(held));
+    }
+
+    fn write_held(&self, held: &Held) {
+        let now_s = now_ms() / 1000;
+        let (message, context) = held.text.split_at_checked(held.context).unwrap_or((&held.text, ""));
+        let line = if held.is_json {
+            let repeated = Some(held.lines);
+            json_line::line(
+                &json_line::Head { now_s, level: held.level, connection: None, repeated },
+                message,
+                context,
+            )
+        } else {
+            let mut line = String::with_capacity(128);
+            begin_line(&mut line, now_s, held.level, None);
+            // As syslog daemons word it, which tools know.
+            let _ = write!(line, "message repeated {} times: [", held.lines);
+            push_escaped(&mut line, &held.text);
+            line.push_str("]\n");
+            line
+        };
+        self.write(held.level, &line);
+    }
+}
+
+/// Target of one `error_log` directive: a sink, its level and the form of its lines.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// Where lines go.
     pub sink: Sink,
     /// Least severe level that is written.
     pub level: Level,
+    /// Whether lines are JSON (`format=json`).
+    pub is_json: bool,
+    /// Whether the same message is written as often as it comes (`repeat=all`).
+    pub repeats_all: bool,
+}
+
+impl Target {
+    /// A target with lines of nginx's form.
+    pub fn new(sink: Sink, level: Level) -> Self {
+        Self { sink, level, is_json: false, repeats_all: false }
+    }
 }
 
 /// The targets of one context; cheap to clone.
@@ -39,6 +101,17 @@ pub struct Target {
 pub struct ErrorLog {
     targets: Arc<[Target]>,
     threshold: Option<Level>,
+}
+
+/// A message, as it goes to every target.
+struct Message {
+    now_ms: u64,
+    level: Level,
+    connection: Option<u64>,
+    /// Message and account of the request.
+    text: String,
+    /// Where the account begins.
+    context: usize,
 }
 
 impl ErrorLog {
@@ -50,7 +123,7 @@ impl ErrorLog {
 
     /// A log on standard error, used until the configuration names another.
     pub fn stderr(level: Level) -> Self {
-        Self::new(vec![Target { sink: Sink::Stderr, level }])
+        Self::new(vec![Target::new(Sink::Stderr, level)])
     }
 
     /// Whether any target takes this level. It costs one comparison: ask before a message is formatted.
@@ -66,43 +139,88 @@ impl ErrorLog {
     /// Writes `date [level] pid#tid: *connection message`; a target that cannot be written to is passed over,
     /// since there is nowhere left to say so. `connection` is the serial number of the client connection.
     pub fn write(&self, level: Level, connection: Option<u64>, message: fmt::Arguments<'_>) {
-        self.write_where(|target| level <= target.level, level, connection, message);
+        self.write_with(level, connection, message, format_args!(""));
     }
 
-    /// As [`ErrorLog::write`], to every target whatever its level (`debug_connection`).
-    pub fn write_everywhere(&self, level: Level, connection: u64, message: fmt::Arguments<'_>) {
-        self.write_where(|_| true, level, Some(connection), message);
-    }
-
-    fn write_where(
+    /// As [`ErrorLog::write`], with nginx's account of the request behind the message: `, client: …`.
+    pub fn write_with(
         &self,
-        wanted: impl Fn(&Target) -> bool,
         level: Level,
         connection: Option<u64>,
         message: fmt::Arguments<'_>,
+        context: fmt::Arguments<'_>,
     ) {
-        if !self.targets.iter().any(&wanted) {
+        if !self.enabled(level) {
             return;
         }
-        let mut line = String::with_capacity(128);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-        begin_line(&mut line, now, level, connection);
-        let start = line.len();
-        // Writing to a String cannot fail; a Display that reports an error loses its own text only.
-        let _ = line.write_fmt(message);
-        escape_controls(&mut line, start);
-        line.push('\n');
-        for target in self.targets.iter().filter(|target| wanted(target)) {
-            let _ = match &target.sink {
-                Sink::File(file) => file.append(line.as_bytes()),
-                Sink::Stderr => io::stderr().write_all(line.as_bytes()),
-                Sink::Syslog(syslog) => {
-                    syslog.send_error(level, line.as_bytes());
-                    Ok(())
-                }
-            };
+        let message = Message::new(level, connection, message, context);
+        for target in self.targets.iter().filter(|target| level <= target.level) {
+            message.write_to(target);
         }
     }
+
+    /// As [`ErrorLog::write_with`], to every target whatever its level, as often as it comes (`debug_connection`).
+    pub fn write_everywhere(
+        &self,
+        level: Level,
+        connection: u64,
+        message: fmt::Arguments<'_>,
+        context: fmt::Arguments<'_>,
+    ) {
+        let message = Message::new(level, Some(connection), message, context);
+        for target in self.targets.iter() {
+            target.sink.write(level, &message.line(target.is_json));
+        }
+    }
+}
+
+impl Message {
+    fn new(
+        level: Level,
+        connection: Option<u64>,
+        message: fmt::Arguments<'_>,
+        context: fmt::Arguments<'_>,
+    ) -> Self {
+        let mut text = String::with_capacity(192);
+        // Writing to a String cannot fail; a Display that reports an error loses its own text only.
+        let _ = text.write_fmt(message);
+        let begin = text.len();
+        let _ = text.write_fmt(context);
+        Self { now_ms: now_ms(), level, connection, text, context: begin }
+    }
+
+    fn write_to(&self, target: &Target) {
+        if !target.repeats_all {
+            let said = (self.text.as_str(), self.context);
+            let (is_written, held) =
+                target.sink.repeats().admit(self.level, said, target.is_json, self.now_ms);
+            held.iter().for_each(|held| target.sink.write_held(held));
+            if !is_written {
+                return;
+            }
+        }
+        target.sink.write(self.level, &self.line(target.is_json));
+    }
+
+    fn line(&self, is_json: bool) -> String {
+        let now_s = self.now_ms / 1000;
+        if is_json {
+            let (message, context) = self.text.split_at(self.context);
+            let head =
+                json_line::Head { now_s, level: self.level, connection: self.connection, repeated: None };
+            return json_line::line(&head, message, context);
+        }
+        let mut line = String::with_capacity(64 + self.text.len());
+        begin_line(&mut line, now_s, self.level, self.connection);
+        push_escaped(&mut line, &self.text);
+        line.push('\n');
+        line
+    }
+}
+
+/// Milliseconds since the epoch.
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64)
 }
 
 fn begin_line(line: &mut String, now_s: u64, level: Level, connection: Option<u64>) {
@@ -120,10 +238,10 @@ fn begin_line(line: &mut String, now_s: u64, level: Level, connection: Option<u6
     }
 }
 
-fn escape_controls(line: &mut String, start: usize) {
-    if let Cow::Owned(escaped) = escaped(&line[start..]) {
-        line.truncate(start);
-        line.push_str(&escaped);
+fn push_escaped(line: &mut String, message: &str) {
+    match escaped(message) {
+        Cow::Borrowed(same) => line.push_str(same),
+        Cow::Owned(escaped) => line.push_str(&escaped),
     }
 }
 
@@ -159,11 +277,8 @@ mod tests {
         let (loud_path, loud) = temporary("loud");
         let (quiet_path, quiet) = temporary("quiet");
         let log = ErrorLog::new(vec![
-            Target { sink: Sink::File(Arc::new(LogFile::new(loud_path.clone(), loud))), level: Level::Info },
-            Target {
-                sink: Sink::File(Arc::new(LogFile::new(quiet_path.clone(), quiet))),
-                level: Level::Error,
-            },
+            Target::new(Sink::File(Arc::new(LogFile::new(loud_path.clone(), loud))), Level::Info),
+            Target::new(Sink::File(Arc::new(LogFile::new(quiet_path.clone(), quiet))), Level::Error),
         ]);
         assert!(log.enabled(Level::Info));
         assert!(!log.enabled(Level::Debug));
@@ -180,7 +295,7 @@ mod tests {
     fn a_replaced_descriptor_takes_the_next_line() {
         let (path, descriptor) = temporary("moved");
         let file = Arc::new(LogFile::new(path.clone(), descriptor));
-        let log = ErrorLog::new(vec![Target { sink: Sink::File(Arc::clone(&file)), level: Level::Notice }]);
+        let log = ErrorLog::new(vec![Target::new(Sink::File(Arc::clone(&file)), Level::Notice)]);
         log.write(Level::Notice, None, format_args!("before"));
         let moved = path.with_extension("1");
         std::fs::rename(&path, &moved).expect("rename");
@@ -196,16 +311,13 @@ mod tests {
     #[test]
     fn a_message_cannot_forge_a_second_line() {
         let mut line = String::from("head: ");
-        line.push_str("GET /\r\nx\u{1b}[2J é");
-        escape_controls(&mut line, 6);
+        push_escaped(&mut line, "GET /\r\nx\u{1b}[2J é");
         assert_eq!(line, "head: GET /\\x0D\\x0Ax\\x1B[2J é");
     }
 
     fn log(targets: &[(&Arc<LogFile>, Level)]) -> ErrorLog {
-        let target = |(file, level): &(&Arc<LogFile>, Level)| Target {
-            sink: Sink::File(Arc::clone(file)),
-            level: *level,
-        };
+        let target =
+            |(file, level): &(&Arc<LogFile>, Level)| Target::new(Sink::File(Arc::clone(file)), *level);
         ErrorLog::new(targets.iter().map(target).collect())
     }
 
@@ -225,7 +337,7 @@ mod tests {
         let file = folder.log("a");
         let log = log(&[(&file, Level::Emerg)]);
         log.write(Level::Debug, Some(3), format_args!("left out"));
-        log.write_everywhere(Level::Debug, 3, format_args!("taken"));
+        log.write_everywhere(Level::Debug, 3, format_args!("taken"), format_args!(""));
         let text = folder.read("a");
         assert!(text.contains(" [debug] ") && text.ends_with(": *3 taken\n"), "{text}");
         assert_eq!(text.lines().count(), 1);
@@ -251,8 +363,9 @@ mod tests {
             for thread in 0..4 {
                 let log = &log;
                 scope.spawn(move || {
-                    for _ in 0..50 {
-                        log.write(Level::Info, Some(thread), format_args!("{}", "x".repeat(500)));
+                    for number in 0..50 {
+                        let message = format_args!("{thread} {number} {}", "x".repeat(500));
+                        log.write(Level::Info, Some(thread), message);
                     }
                 });
             }
@@ -284,5 +397,53 @@ mod tests {
         );
         assert!(folder.read("b").ends_with("told\n"));
         assert_eq!(folder.read("a"), "");
+    }
+
+    #[test]
+    fn a_message_that_comes_again_and_again_is_told_with_its_count_and_nothing_else_is_held_back() {
+        let folder = Folder::new("repeated");
+        let file = folder.log("a");
+        let log = log(&[(&file, Level::Info)]);
+        for connection in 0..50 {
+            log.write_with(Level::Warn, Some(connection), format_args!("again"), format_args!(", client: a"));
+            log.write(Level::Warn, Some(connection), format_args!("number {connection}"));
+        }
+        Sink::File(Arc::clone(&file)).write_repeats(u64::MAX);
+        let text = folder.read("a");
+        assert_eq!(text.lines().filter(|line| line.ends_with(" again, client: a")).count(), 10);
+        assert_eq!(text.lines().filter(|line| line.contains(" number ")).count(), 50);
+        let last = text.lines().last().expect("a line");
+        assert!(
+            last.contains("[warn]") && last.ends_with(": message repeated 40 times: [again, client: a]"),
+            "{last}"
+        );
+    }
+
+    #[test]
+    fn lines_are_json_and_all_of_them_where_asked() {
+        let folder = Folder::new("json");
+        let file = folder.log("a");
+        let target = Target {
+            is_json: true,
+            repeats_all: true,
+            ..Target::new(Sink::File(Arc::clone(&file)), Level::Info)
+        };
+        let log = ErrorLog::new(vec![target]);
+        for _ in 0..20 {
+            log.write_with(
+                Level::Error,
+                Some(3),
+                format_args!("broken \"x\""),
+                format_args!(", client: ::1, server: a"),
+            );
+        }
+        let text = folder.read("a");
+        assert_eq!(text.lines().count(), 20);
+        let line: serde_json::Value =
+            serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+        assert_eq!(
+            (&line["message"], &line["client"], &line["server"]),
+            (&"broken \"x\"".into(), &"::1".into(), &"a".into())
+        );
     }
 }

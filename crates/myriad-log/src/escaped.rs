@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// Characters that are escaped: those with which a client could begin a line of its own, send commands to the reader's terminal
 /// or reverse the order of letters.
-fn is_unsafe(character: char) -> bool {
+pub(crate) fn is_unsafe(character: char) -> bool {
     // Control characters: C0 except the tab, DEL, C1 (U+009B begins a command of a terminal as ESC [ does); then line
     // separators and marks of direction.
     (character.is_control() && character != '\t')

@@ -9,9 +9,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_conf::settings::{ErrorLog as ErrorLogConf, SyslogConf};
+use myriad_conf::settings::{ErrorLog as ErrorLogConf, Level, SyslogConf};
 use parking_lot::Mutex;
 
+use crate::access::LogThreads;
 use crate::error_log::{ErrorLog, Sink, Target};
 use crate::log_file::LogFile;
 use crate::syslog::Syslog;
@@ -21,6 +22,7 @@ use crate::syslog::Syslog;
 pub struct Logs {
     files: Mutex<HashMap<PathBuf, Arc<LogFile>>>,
     syslogs: Mutex<Vec<(SyslogConf, Arc<Syslog>)>>,
+    threads: Arc<LogThreads>,
     nowhere: bool,
 }
 
@@ -28,6 +30,24 @@ impl Logs {
     /// Logs that open no file and no socket, for a check of a configuration.
     pub fn nowhere() -> Self {
         Self { nowhere: true, ..Self::default() }
+    }
+
+    /// The threads that write access logs.
+    pub fn threads(&self) -> &Arc<LogThreads> {
+        &self.threads
+    }
+
+    /// Writes how often messages of error logs were held back whose time is over at `now_ms`, milliseconds since the epoch, and to
+    /// `log` what of access logs was lost. Meant to be called about once a second.
+    pub fn tend(&self, now_ms: u64, log: &ErrorLog) {
+        let files: Vec<_> = self.files.lock().values().map(Arc::clone).collect();
+        files.into_iter().for_each(|file| Sink::File(file).write_repeats(now_ms));
+        let syslogs: Vec<_> = self.syslogs.lock().iter().map(|(_, syslog)| Arc::clone(syslog)).collect();
+        syslogs.into_iter().for_each(|syslog| Sink::Syslog(syslog).write_repeats(now_ms));
+        Sink::Stderr.write_repeats(now_ms);
+        for loss in self.threads.losses() {
+            log.write(Level::Alert, None, format_args!("{loss}"));
+        }
     }
 
     /// Takes files opened with `O_APPEND` under their absolute paths. A file that is known already gets the new descriptor, and
@@ -73,21 +93,19 @@ impl Logs {
     /// The error log that `error_log` directives describe, their paths relative to `prefix`. A target that cannot be opened is left
     /// out.
     pub fn error_log(&self, targets: &[ErrorLogConf], prefix: &Path) -> ErrorLog {
-        let targets = targets
-            .iter()
-            .filter_map(|target| {
-                let level = target.level;
-                if let Some(syslog) = &target.syslog {
-                    return Some(Target { sink: Sink::Syslog(self.syslog(syslog)?), level });
+        let targets = targets.iter().filter_map(|conf| {
+            let sink = match &conf.syslog {
+                Some(syslog) => Sink::Syslog(self.syslog(syslog)?),
+                None if conf.target.bytes() == b"stderr" => Sink::Stderr,
+                None => {
+                    let path = prefix.join(Path::new(OsStr::from_bytes(conf.target.bytes())));
+                    Sink::File(self.file(&path)?)
                 }
-                if target.target.bytes() == b"stderr" {
-                    return Some(Target { sink: Sink::Stderr, level });
-                }
-                let path = prefix.join(Path::new(OsStr::from_bytes(target.target.bytes())));
-                Some(Target { sink: Sink::File(self.file(&path)?), level })
-            })
-            .collect();
-        ErrorLog::new(targets)
+            };
+            let (level, is_json, repeats_all) = (conf.level, conf.is_json, conf.repeats_all);
+            Some(Target { sink, level, is_json, repeats_all })
+        });
+        ErrorLog::new(targets.collect())
     }
 }
 
@@ -95,14 +113,20 @@ impl Logs {
 mod tests {
     use std::net::UdpSocket;
 
-    use myriad_conf::settings::{Level, SyslogServer};
+    use myriad_conf::settings::SyslogServer;
     use myriad_conf::{Span, Text};
 
     use super::*;
     use crate::testing::Folder;
 
     fn target(path: &str, level: Level) -> ErrorLogConf {
-        ErrorLogConf { target: Text::new(path, Span::default()), syslog: None, level }
+        ErrorLogConf {
+            target: Text::new(path, Span::default()),
+            syslog: None,
+            level,
+            is_json: false,
+            repeats_all: false,
+        }
     }
 
     fn server(port: u16) -> SyslogConf {

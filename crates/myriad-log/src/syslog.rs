@@ -11,6 +11,7 @@ use myriad_conf::settings::{Level, SyslogConf, SyslogServer};
 use parking_lot::Mutex;
 
 use crate::local_time;
+use crate::repeats::Repeats;
 
 /// A syslog server. A message that its socket does not take at once is lost.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct Syslog {
     /// Address, resolved once at the start: no name server is waited for while a request is logged.
     address: Option<SocketAddr>,
     socket: Mutex<Option<Socket>>,
+    /// Messages of error logs that came again and again.
+    pub(crate) repeats: Repeats,
 }
 
 #[derive(Debug)]
@@ -42,7 +45,7 @@ impl Syslog {
             }
         };
         let hostname = rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase();
-        Ok(Self { conf, hostname, address, socket: Mutex::new(None) })
+        Ok(Self { conf, hostname, address, socket: Mutex::new(None), repeats: Repeats::default() })
     }
 
     /// Sends an access-log line.
@@ -168,7 +171,13 @@ mod tests {
     }
 
     fn framed(conf: SyslogConf, severity: u8, now_s: u64, line: &[u8]) -> String {
-        let syslog = Syslog { conf, hostname: "www".to_owned(), address: None, socket: Mutex::new(None) };
+        let syslog = Syslog {
+            conf,
+            hostname: "www".to_owned(),
+            address: None,
+            socket: Mutex::new(None),
+            repeats: Repeats::default(),
+        };
         String::from_utf8(syslog.message(severity, now_s, line)).unwrap()
     }
 

@@ -369,7 +369,7 @@ impl Compile<'_> {
             LogTarget::File { file: self.around.logs.file(&path)?, buffer }
         };
         let condition = log.condition.as_ref().map(|text| Predicates::new(vec![self.template(text)]));
-        Some(AccessLog { format, target, condition })
+        Some(AccessLog { format, target, condition, sample: log.sample })
     }
 
     /// The servers behind each socket, by its number.

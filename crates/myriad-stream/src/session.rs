@@ -109,7 +109,7 @@ impl Session {
     pub(crate) fn log(&self, level: Level, message: fmt::Arguments<'_>) {
         let log = &self.server().errors;
         if log.enabled(level) {
-            log.write(level, Some(self.connection.id), format_args!("{message}{}", Ends(self)));
+            log.write_with(level, Some(self.connection.id), message, format_args!("{}", Ends(self)));
         }
     }
 }

@@ -352,7 +352,13 @@ fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
             Some(path) => Text::new(path.as_os_str().as_encoded_bytes(), <_>::default()),
             None => Text::builtin("stderr"),
         };
-        model.main.error_logs.push(ErrorLog { target, syslog: None, level: Level::Error });
+        model.main.error_logs.push(ErrorLog {
+            target,
+            syslog: None,
+            level: Level::Error,
+            is_json: false,
+            repeats_all: false,
+        });
     }
     let blocks = model.http.iter_mut().chain(&mut model.stream);
     for server in blocks.flat_map(|block| &mut block.servers) {

@@ -42,10 +42,10 @@ impl Logs {
     pub(crate) fn main(&self, model: &Model, paths: &Paths) -> io::Result<ErrorLog> {
         let mut targets = Vec::new();
         for conf in &model.main.error_logs {
-            let level = conf.level;
+            let (level, is_json, repeats_all) = (conf.level, conf.is_json, conf.repeats_all);
             if let Some(syslog) = &conf.syslog {
                 let sink = Sink::Syslog(Arc::new(Syslog::new(syslog.clone())?));
-                targets.push(Target { sink, level });
+                targets.push(Target { sink, level, is_json, repeats_all });
                 continue;
             }
             let path = paths.complete(conf.target.bytes());
@@ -54,7 +54,7 @@ impl Logs {
                 None if conf.target.bytes() == b"stderr" => Sink::Stderr,
                 None => continue,
             };
-            targets.push(Target { sink, level });
+            targets.push(Target { sink, level, is_json, repeats_all });
         }
         Ok(ErrorLog::new(targets))
     }

@@ -24,6 +24,7 @@ mod generation;
 mod handover;
 mod instance;
 mod listeners;
+mod log;
 mod logs;
 mod manual;
 mod notify;
@@ -38,7 +39,9 @@ mod signals;
 mod state;
 mod stdio;
 mod supervisor;
+mod terminal;
 mod ticket_keys;
+mod top;
 mod tune;
 mod upgrade;
 mod version;
@@ -71,6 +74,12 @@ fn main() -> ExitCode {
     }
     if arguments.first().is_some_and(|first| first == "warm") {
         return warm::run(arguments.into_iter().skip(1));
+    }
+    if arguments.first().is_some_and(|first| first == "top") {
+        return top::run(arguments.into_iter().skip(1));
+    }
+    if arguments.first().is_some_and(|first| first == "log") {
+        return log::run(arguments.into_iter().skip(1));
     }
     if arguments.first().is_some_and(|first| first == "upgrade") {
         return upgrade::run(arguments.into_iter().skip(1));

@@ -107,7 +107,7 @@ fn early_log(paths: &Paths, was_asked_for: bool) -> ErrorLog {
     match logs::open(path) {
         Ok(file) => {
             let sink = Sink::File(Arc::new(LogFile::new(path.clone(), file)));
-            ErrorLog::new(vec![Target { sink, level: Level::Notice }])
+            ErrorLog::new(vec![Target::new(sink, Level::Notice)])
         }
         Err(error) => {
             if was_asked_for {

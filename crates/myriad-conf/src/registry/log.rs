@@ -8,6 +8,7 @@ use crate::{
     model::{HttpConf, LogEscape, LogFormat},
     parsed::Word,
     settings::{AccessLog, OpenLogFileCache, Settings},
+    span::Span,
     text::Text,
 };
 
@@ -35,7 +36,8 @@ pub(super) static ROWS: &[Directive] = &[
         "Names a form of access-log line.",
     )
     .repeats()
-    .default(COMBINED),
+    .default(COMBINED)
+    .differs("there is a `json`, too, until a configuration defines its own"),
     Directive::new(
         "access_log",
         Contexts::HSL_IF.or(Contexts::LIMIT_EXCEPT).or(Contexts::STREAM_LEVELS),
@@ -44,7 +46,10 @@ pub(super) static ROWS: &[Directive] = &[
         "Where requests are logged, and how.",
     )
     .repeats()
-    .default("logs/access.log combined"),
+    .default("logs/access.log combined")
+    .differs(
+        "`sample=1/N` and the format `json` are Myriad's own; lines are written within ten milliseconds by threads of their own, and dropped and counted where a disk is too slow",
+    ),
     Directive::new(
         "open_log_file_cache",
         HSL.or(Contexts::STREAM_LEVELS),
@@ -61,6 +66,9 @@ pub(super) static ROWS: &[Directive] = &[
         "Where errors are written, and which.",
     )
     .computed("that of the main context")
+    .differs(
+        "`format=json` and `repeat=` are Myriad's own; a message that comes more than ten times in ten seconds is counted, `repeat=all` writes each",
+    )
     .repeats(),
     Directive::new(
         "log_not_found",
@@ -82,6 +90,8 @@ pub(super) static ROWS: &[Directive] = &[
 
 fn log_format(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
     let name = args.name(0)?;
+    let mine = |format: &LogFormat| format.name == JSON_FORMAT && format.format.span == Span::default();
+    http.log_formats.retain(|format| format.name != name || !mine(format));
     if http.log_formats.iter().any(|format| format.name == name) {
         return Err(args.error(0, format!("duplicate \"log_format\" name \"{name}\"")));
     }
@@ -100,13 +110,42 @@ fn log_format(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
+/// The format that Myriad adds to nginx's: an object a line, with what `myriad log` asks about. A configuration may have its own of
+/// that name, as many do.
+pub(crate) fn json_format() -> LogFormat {
+    const MEMBERS: [(&str, &str); 16] = [
+        ("time", "\"$time_iso8601\""),
+        ("remote_addr", "\"$remote_addr\""),
+        ("remote_user", "\"$remote_user\""),
+        ("scheme", "\"$scheme\""),
+        ("host", "\"$host\""),
+        ("method", "\"$request_method\""),
+        ("uri", "\"$request_uri\""),
+        ("protocol", "\"$server_protocol\""),
+        ("status", "$status"),
+        ("body_bytes_sent", "$body_bytes_sent"),
+        ("request_time", "$request_time"),
+        ("cache_status", "\"$upstream_cache_status\""),
+        ("upstream_addr", "\"$upstream_addr\""),
+        ("upstream_response_time", "\"$upstream_response_time\""),
+        ("referer", "\"$http_referer\""),
+        ("user_agent", "\"$http_user_agent\""),
+    ];
+    let members = MEMBERS.map(|(name, value)| format!("\"{name}\":{value}"));
+    let format = Text::new(format!("{{{}}}", members.join(",")), Span::default());
+    LogFormat { name: JSON_FORMAT.to_owned(), escape: LogEscape::Json, format }
+}
+
+/// Its name.
+const JSON_FORMAT: &str = "json";
+
 /// The words without anything between them, as nginx joins them.
 fn joined(parts: &[Word]) -> Text {
     let value: Vec<u8> = parts.iter().flat_map(|part| part.text.iter().copied()).collect();
     let span = match parts {
         [first, .., last] => first.span.to(last.span),
         [only] => only.span,
-        [] => crate::span::Span::default(),
+        [] => Span::default(),
     };
     Text::new(value, span)
 }
@@ -128,6 +167,7 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         gzip: None,
         flush: None,
         condition: None,
+        sample: None,
     };
     let has_format = args.len() > 1 && !is_option(args.bytes(1));
     if has_format {
@@ -166,7 +206,9 @@ fn check_buffer(log: &AccessLog, args: &Arguments<'_>) -> Done {
 
 fn is_option(word: &[u8]) -> bool {
     word == b"gzip"
-        || [b"buffer=".as_slice(), b"flush=", b"gzip=", b"if="].iter().any(|name| word.starts_with(name))
+        || [b"buffer=".as_slice(), b"flush=", b"gzip=", b"if=", b"sample="]
+            .iter()
+            .any(|name| word.starts_with(name))
 }
 
 fn access_log_option(log: &mut AccessLog, args: &Arguments<'_>, index: usize) -> Done {
@@ -182,8 +224,13 @@ fn access_log_option(log: &mut AccessLog, args: &Arguments<'_>, index: usize) ->
         log.gzip = Some(level.ok_or_else(|| args.invalid(index, "gzip=LEVEL from 1 to 9"))?);
     } else if let Some(condition) = word.strip_prefix(b"if=") {
         log.condition = Some(Text::new(condition, args.words()[index].span));
+    } else if let Some(share) = word.strip_prefix(b"sample=") {
+        let count = share.strip_prefix(b"1/").and_then(|count| str::from_utf8(count).ok()?.parse().ok());
+        let count = count.filter(|count| (1..=1_000_000).contains(count));
+        log.sample = Some(count.ok_or_else(|| args.invalid(index, "sample=1/N, with N from 1 to 1000000"))?);
     } else {
-        return Err(args.invalid(index, "buffer=SIZE, gzip[=LEVEL], flush=TIME or if=CONDITION"));
+        let known = "buffer=SIZE, gzip[=LEVEL], flush=TIME, if=CONDITION or sample=1/N";
+        return Err(args.invalid(index, known));
     }
     Ok(())
 }

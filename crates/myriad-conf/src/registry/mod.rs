@@ -23,6 +23,7 @@ mod http3;
 mod known;
 mod listen;
 mod log;
+pub(crate) use log::json_format;
 mod media_types;
 mod network;
 mod origin;

@@ -83,6 +83,9 @@ pub(super) static ROWS: &[Directive] = &[
         "Where errors are written, and which.",
     )
     .computed("`logs/error.log error`, or what `-e` names")
+    .differs(
+        "`format=json` and `repeat=` are Myriad's own; a message that comes more than ten times in ten seconds is counted, `repeat=all` writes each",
+    )
     .repeats(),
     Directive::new(
         "pcre_jit",
@@ -186,15 +189,28 @@ const LEVELS: [(&str, Level); 15] = [
 ];
 
 fn read_error_log(args: &Arguments<'_>) -> Result<ErrorLog, crate::diagnostic::Diagnostic> {
-    let mut level = if args.len() > 1 { Level::Emerg } else { Level::Error };
+    let (mut level, mut is_json, mut repeats_all) = (None, false, false);
     for index in 1..args.len() {
-        level = level.max(args.choice(index, &LEVELS)?);
+        match args.bytes(index) {
+            b"format=json" => is_json = true,
+            b"format=nginx" => is_json = false,
+            b"repeat=all" => repeats_all = true,
+            b"repeat=counted" => repeats_all = false,
+            word if word.starts_with(b"format=") => {
+                return Err(args.invalid(index, "format=json or format=nginx"));
+            }
+            word if word.starts_with(b"repeat=") => {
+                return Err(args.invalid(index, "repeat=all or repeat=counted"));
+            }
+            _ => level = level.max(Some(args.choice(index, &LEVELS)?)),
+        }
     }
     if args.bytes(0).starts_with(b"memory:") {
         let message = "nginx has \"memory:\" in debugging builds only, and Myriad is none";
         return Err(args.error(0, message).help("name a file, \"stderr\" or \"syslog:server=ADDRESS\""));
     }
-    Ok(ErrorLog { target: args.text(0)?, syslog: syslog::read(args, 0)?, level })
+    let level = level.unwrap_or(Level::Error);
+    Ok(ErrorLog { target: args.text(0)?, syslog: syslog::read(args, 0)?, level, is_json, repeats_all })
 }
 
 fn error_log(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {

@@ -55,6 +55,7 @@ impl HttpConf {
             Set::Http(set) => set(&mut http, args),
             _ => Ok(()),
         });
+        http.log_formats.push(crate::registry::json_format());
         http
     }
 }

@@ -51,4 +51,8 @@ pub struct ErrorLog {
     pub syslog: Option<SyslogConf>,
     /// Messages at this level or more severe are written.
     pub level: Level,
+    /// `format=json`: each line is an object.
+    pub is_json: bool,
+    /// `repeat=all`: the same message is written as often as it comes, not counted after the first ten of ten seconds.
+    pub repeats_all: bool,
 }

@@ -21,6 +21,8 @@ pub struct AccessLog {
     pub flush: Option<u64>,
     /// `if=`: not logged where this is empty or `0`.
     pub condition: Option<Text>,
+    /// `sample=1/N`: of requests that went well (a status below 400) one in so many, chosen at random.
+    pub sample: Option<u32>,
 }
 
 /// `open_log_file_cache`: descriptors of logs whose path holds variables.

@@ -1,4 +1,5 @@
 use myriad_conf::model::{LogEscape, MapKey};
+use myriad_conf::settings::Level;
 
 use crate::{http, settings};
 
@@ -83,14 +84,36 @@ fn split_clients_count_hundredths_of_a_per_cent() {
 fn log_formats_join_their_words() {
     let http =
         http("log_format f escape=json '{' '\"u\":\"$uri\"}'; access_log a f buffer=8k flush=1m if=$x;");
-    assert_eq!(
-        (http.log_formats[0].name.as_str(), http.log_formats[1].format.bytes()),
-        ("combined", b"{\"u\":\"$uri\"}".as_slice())
-    );
-    assert_eq!(http.log_formats[1].escape, LogEscape::Json);
+    let names: Vec<_> = http.log_formats.iter().map(|format| format.name.as_str()).collect();
+    assert_eq!(names, ["combined", "json", "f"]);
+    assert_eq!(http.log_formats[2].format.bytes(), b"{\"u\":\"$uri\"}".as_slice());
+    assert_eq!(http.log_formats[2].escape, LogEscape::Json);
     let log = &http.settings.log.access[0];
     assert_eq!((log.format.as_str(), log.buffer, log.flush), ("f", Some(8192), Some(60_000)));
     assert_eq!(log.condition.as_ref().unwrap().bytes(), b"$x");
+}
+
+#[test]
+fn a_configuration_may_have_a_format_named_json_of_its_own_but_not_two() {
+    let http = http("log_format json '$uri'; access_log a json;");
+    let of_json: Vec<_> = http.log_formats.iter().filter(|format| format.name == "json").collect();
+    assert_eq!((of_json.len(), of_json[0].format.bytes()), (1, b"$uri".as_slice()));
+}
+
+#[test]
+fn a_log_may_be_a_sample() {
+    let log = &settings("access_log a combined sample=1/100 buffer=4k;").log.access[0];
+    assert_eq!((log.sample, log.buffer), (Some(100), Some(4096)));
+    assert_eq!(settings("access_log a sample=1/1;").log.access[0].format, "combined");
+}
+
+#[test]
+fn an_error_log_may_be_json_and_its_level_is_apart() {
+    let logs =
+        settings("error_log a format=json; error_log b format=json repeat=all warn; error_log c;").log.error;
+    let seen: Vec<_> = logs.iter().map(|log| (log.level, log.is_json, log.repeats_all)).collect();
+    let expected = [(Level::Error, true, false), (Level::Warn, true, true), (Level::Error, false, false)];
+    assert_eq!(seen, expected);
 }
 
 #[test]

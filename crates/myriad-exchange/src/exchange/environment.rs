@@ -105,6 +105,13 @@ impl Surroundings for Request {
 }
 
 impl Request {
+    /// `$status`: what was answered; 0 where nothing was. While an error page is made, that of the error.
+    pub fn status(&self) -> u16 {
+        let errors = self.errors.forced_status.or(self.errors.status).unwrap_or(0);
+        let answered = self.outcome.answered.status;
+        if answered == 0 { errors } else { answered }
+    }
+
     /// Writes to the error log of the place, with nginx's account of the request behind the message.
     pub fn log(&self, level: Level, message: fmt::Arguments<'_>) {
         if let Some(sink) = self.received.sink.as_ref().filter(|_| level <= Level::Error) {
@@ -120,11 +127,11 @@ impl Request {
         let account = self.account();
         let (who, host) = (account.who(), account.host());
         let upstream = super::shown_upstream::shown_upstream(self);
-        let message = format_args!("{message}{who}{upstream}{host}");
+        let context = format_args!("{who}{upstream}{host}");
         if debugged {
-            log.write_everywhere(level, self.received.connection.id, message);
+            log.write_everywhere(level, self.received.connection.id, message, context);
         } else {
-            log.write(level, Some(self.received.connection.id), message);
+            log.write_with(level, Some(self.received.connection.id), message, context);
         }
     }
 

@@ -2,13 +2,17 @@
 
 mod escape;
 mod format;
+mod losses;
 mod open_files;
 mod target;
 #[cfg(test)]
 mod testing;
+mod threads;
 mod writer;
 
 pub use escape::write_escaped;
 pub use format::Format;
+pub use losses::Loss;
 pub use target::{AccessLog, BufferRules, LogTarget};
+pub use threads::LogThreads;
 pub use writer::LogWriter;

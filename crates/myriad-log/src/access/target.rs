@@ -19,12 +19,21 @@ pub struct AccessLog {
     pub target: LogTarget,
     /// `if=`: the request is logged where one of these is neither empty nor `0`.
     pub condition: Option<Predicates>,
+    /// `sample=1/N`: of requests that went well one in so many.
+    pub sample: Option<u32>,
 }
 
 impl AccessLog {
-    /// Whether a request is to be logged; it is where the condition cannot be evaluated.
-    pub fn admits(&self, request: &impl Environment, frame: &mut Frame) -> bool {
-        self.condition.as_ref().is_none_or(|condition| condition.any_true(request, frame).unwrap_or(true))
+    /// Whether a request that ended with `status` is to be logged; it is where the condition cannot be evaluated. A sample leaves
+    /// out no error: 400 and above, and what has no status.
+    pub fn admits(&self, status: u16, request: &impl Environment, frame: &mut Frame) -> bool {
+        let is_error = !(100..400).contains(&status);
+        let is_sampled = is_error || self.sample.is_none_or(|sample| fastrand::u32(..sample.max(1)) == 0);
+        is_sampled
+            && self
+                .condition
+                .as_ref()
+                .is_none_or(|condition| condition.any_true(request, frame).unwrap_or(true))
     }
 }
 
@@ -78,8 +87,13 @@ mod tests {
 
     fn admits(texts: &[&str], plain: &'static [u8]) -> bool {
         let condition = Some(Predicates::new(texts.iter().map(|text| template(text)).collect()));
-        let log = AccessLog { format: 0, target: LogTarget::Variable(template("x"), None), condition };
-        log.admits(&Values { plain, ..Values::default() }, &mut Frame::new())
+        let log = AccessLog {
+            format: 0,
+            target: LogTarget::Variable(template("x"), None),
+            condition,
+            sample: None,
+        };
+        log.admits(200, &Values { plain, ..Values::default() }, &mut Frame::new())
     }
 
     #[test]
@@ -127,7 +141,26 @@ mod tests {
 
     #[test]
     fn a_log_without_condition_takes_all() {
-        let log = AccessLog { format: 0, target: LogTarget::Variable(template("x"), None), condition: None };
-        assert!(log.admits(&Values::default(), &mut Frame::new()));
+        let log = AccessLog {
+            format: 0,
+            target: LogTarget::Variable(template("x"), None),
+            condition: None,
+            sample: None,
+        };
+        assert!(log.admits(200, &Values::default(), &mut Frame::new()));
+    }
+
+    #[test]
+    fn a_sample_is_about_one_in_so_many_and_leaves_out_no_error() {
+        let sampled = |sample| {
+            let (target, sample) = (LogTarget::Variable(template("x"), None), Some(sample));
+            AccessLog { format: 0, target, condition: None, sample }
+        };
+        let count = |log: &AccessLog, status| {
+            (0..10_000).filter(|_| log.admits(status, &Values::default(), &mut Frame::new())).count()
+        };
+        assert!((50..200).contains(&count(&sampled(100), 200)));
+        assert_eq!([404, 499, 502, 0].map(|status| count(&sampled(100), status)), [10_000; 4]);
+        assert_eq!(count(&sampled(1), 304), 10_000);
     }
 }

@@ -1,23 +1,23 @@
-//! Buffers in front of access logs (`buffer=`, `flush=`, `gzip=`).
+//! What one worker has to log: lines gathered until they are left to the threads that write them.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use myriad_encode::{Coding, compress};
 use tokio::sync::Notify;
 
-use super::open_files::OpenLogs;
 use super::target::{BufferRules, LogTarget};
+use super::threads::{Batch, LogThreads};
 use crate::log_file::LogFile;
 
-/// Buffers of log lines of one worker, and the logs that it keeps open.
+/// Lines of one worker that wait to be written. Nothing here waits for a disk.
 pub struct LogWriter {
-    buffers: RefCell<HashMap<PathBuf, Buffer>>,
-    open: RefCell<OpenLogs>,
+    threads: Arc<LogThreads>,
+    /// By the number of the file.
+    buffers: RefCell<Vec<Option<Buffer>>>,
+    /// Numbers of the files whose buffers hold lines.
+    filled: RefCell<Vec<usize>>,
     /// Wakes `keep_flushing` when a buffer with a `flush=` time gets its first line.
     begun: Notify,
     /// Shortest `flush=` time of these buffers, milliseconds.
@@ -27,14 +27,15 @@ pub struct LogWriter {
 /// Most milliseconds by which a flush may be later than its `flush=` time.
 const LONGEST_WAIT_MS: u64 = 1000;
 
+/// A log without `buffer=`: its lines of ten milliseconds are written at once, so that a busy worker seldom wakes a thread.
+const UNBUFFERED: BufferRules = BufferRules { size: 64 << 10, flush_ms: Some(10), gzip: None };
+
+/// Longest time that a worker waits at its end for its lines to be written.
+const AT_THE_END: Duration = Duration::from_secs(5);
+
 impl Default for LogWriter {
     fn default() -> Self {
-        Self {
-            buffers: RefCell::default(),
-            open: RefCell::default(),
-            begun: Notify::new(),
-            soonest_ms: Cell::new(LONGEST_WAIT_MS),
-        }
+        Self::new(Arc::default())
     }
 }
 
@@ -46,44 +47,69 @@ struct Buffer {
 }
 
 impl LogWriter {
-    /// Writes one line, which bears its end. `path` is that of a variable target, whose errors are told: a full disk must
-    /// not stop the site, and the error log would be on the same disk.
-    pub fn write(&self, target: &LogTarget, path: Option<&Path>, line: &[u8]) -> io::Result<()> {
-        match (target, path) {
-            (LogTarget::File { file, buffer: None }, _) => {
-                let _ = file.append(line);
-            }
-            (LogTarget::File { file, buffer: Some(rules) }, _) => self.gather(file, line, *rules),
-            (LogTarget::Variable(_, rules), Some(path)) => {
-                let now = myriad_net::clock::monotonic_ms();
-                self.open.borrow_mut().append(path, rules.as_ref(), now, line)?;
-            }
-            (LogTarget::Variable(..), None) => {}
-            (LogTarget::Syslog(syslog), _) => syslog.send_line(line),
+    /// A worker without lines; `threads` are those of its process.
+    pub fn new(threads: Arc<LogThreads>) -> Self {
+        Self {
+            threads,
+            buffers: RefCell::default(),
+            filled: RefCell::default(),
+            begun: Notify::new(),
+            soonest_ms: Cell::new(LONGEST_WAIT_MS),
         }
-        Ok(())
     }
 
-    fn gather(&self, file: &Arc<LogFile>, line: &[u8], rules: BufferRules) {
-        let mut buffers = self.buffers.borrow_mut();
-        if !buffers.contains_key(file.path()) {
-            let buffer = Buffer { file: Arc::clone(file), lines: Vec::new(), since_ms: 0, rules };
-            buffers.insert(file.path().to_owned(), buffer);
-        }
-        let Some(buffer) = buffers.get_mut(file.path()) else { return };
-        // Rules of the log: a reload may have changed them.
-        buffer.rules = rules;
-        if buffer.lines.len() + line.len() > rules.size {
-            buffer.flush();
-        }
-        if buffer.lines.is_empty() {
-            buffer.since_ms = myriad_net::clock::monotonic_ms();
-            if let Some(flush_ms) = rules.flush_ms {
-                self.soonest_ms.set(self.soonest_ms.get().min(flush_ms));
-                self.begun.notify_one();
+    /// The threads that write.
+    pub fn threads(&self) -> &LogThreads {
+        &self.threads
+    }
+
+    /// Logs one line, which `write` appends with its end; `false` takes it back. `path` is that of a target with variables.
+    pub fn line(&self, target: &LogTarget, path: Option<PathBuf>, write: impl FnOnce(&mut Vec<u8>) -> bool) {
+        match target {
+            LogTarget::File { file, buffer } => self.gather(file, buffer.unwrap_or(UNBUFFERED), write),
+            LogTarget::Variable(_, rules) => {
+                let mut line = Vec::new();
+                if let Some(path) = path.filter(|_| write(&mut line)) {
+                    let now_ms = myriad_net::clock::monotonic_ms();
+                    self.threads.put(Batch::Line { path, rules: *rules, now_ms, line });
+                }
+            }
+            LogTarget::Syslog(syslog) => {
+                let mut line = Vec::new();
+                if write(&mut line) {
+                    syslog.send_line(&line);
+                }
             }
         }
-        buffer.lines.extend_from_slice(line);
+    }
+
+    fn gather(&self, file: &Arc<LogFile>, rules: BufferRules, write: impl FnOnce(&mut Vec<u8>) -> bool) {
+        let (number, mut buffers) = (file.number(), self.buffers.borrow_mut());
+        if buffers.len() <= number {
+            buffers.resize_with(number + 1, || None);
+        }
+        let buffer = buffers[number].get_or_insert_with(|| Buffer::new(file, rules));
+        // Rules of the log: a reload may have changed them.
+        buffer.rules = rules;
+        let began = buffer.lines.len();
+        if !write(&mut buffer.lines) {
+            buffer.lines.truncate(began);
+            return;
+        }
+        if began > 0 && buffer.lines.len() > rules.size {
+            let next = buffer.lines.split_off(began);
+            buffer.leave_to(&self.threads);
+            buffer.lines.extend_from_slice(&next);
+        } else if began > 0 {
+            return;
+        } else {
+            self.filled.borrow_mut().push(number);
+        }
+        buffer.since_ms = myriad_net::clock::monotonic_ms();
+        if let Some(flush_ms) = rules.flush_ms {
+            self.soonest_ms.set(self.soonest_ms.get().min(flush_ms));
+            self.begun.notify_one();
+        }
     }
 
     /// Flushes buffers when their `flush=` time has come, for ever.
@@ -94,45 +120,62 @@ impl LogWriter {
             let wait_ms = self.soonest_ms.replace(LONGEST_WAIT_MS);
             tokio::time::sleep(Duration::from_millis(wait_ms)).await;
             self.flush(false);
-            if self.buffers.borrow().values().any(Buffer::waits) {
+            if let Some(soonest_ms) = self.soonest() {
+                self.soonest_ms.set(self.soonest_ms.get().min(soonest_ms));
                 self.begun.notify_one();
             }
         }
     }
 
-    /// Writes what has waited for its `flush=` time; everything when `all`.
+    /// The shortest `flush=` time of buffers that hold lines.
+    fn soonest(&self) -> Option<u64> {
+        let buffers = self.buffers.borrow();
+        let filled = self.filled.borrow();
+        let filled = filled.iter().filter_map(|number| buffers[*number].as_ref());
+        filled.filter_map(|buffer| buffer.rules.flush_ms).min()
+    }
+
+    /// Leaves to the threads what has waited for its `flush=` time; everything when `all`.
     pub fn flush(&self, all: bool) {
         let now = myriad_net::clock::monotonic_ms();
-        for buffer in self.buffers.borrow_mut().values_mut() {
+        let mut buffers = self.buffers.borrow_mut();
+        self.filled.borrow_mut().retain(|number| {
+            let Some(buffer) = &mut buffers[*number] else { return false };
             let limit = buffer.rules.flush_ms.unwrap_or(u64::MAX);
-            if all || now.saturating_sub(buffer.since_ms) >= limit {
-                buffer.flush();
+            let is_due = all || now.saturating_sub(buffer.since_ms) >= limit;
+            if is_due {
+                buffer.leave_to(&self.threads);
             }
-        }
+            !is_due
+        });
     }
 
     /// Closes the logs whose path holds variables: they are to be opened anew.
     pub fn reopen(&self) {
-        self.open.borrow_mut().close();
+        self.flush(true);
+        self.threads.put(Batch::Reopen);
+    }
+
+    /// Has everything written, and waits for it five seconds at most. Whether it is.
+    pub fn finish(&self) -> bool {
+        self.flush(true);
+        self.threads.settle(AT_THE_END)
     }
 }
 
 impl Buffer {
-    fn waits(&self) -> bool {
-        self.rules.flush_ms.is_some() && !self.lines.is_empty()
+    fn new(file: &Arc<LogFile>, rules: BufferRules) -> Self {
+        Self { file: Arc::clone(file), lines: Vec::new(), since_ms: 0, rules }
     }
 
-    fn flush(&mut self) {
+    fn leave_to(&mut self, threads: &LogThreads) {
         if self.lines.is_empty() {
             return;
         }
-        // Each buffer becomes one member of the file: members after each other are a gzip file (RFC 1952 section 2.2).
-        let packed = self
-            .rules
-            .gzip
-            .and_then(|level| compress(Coding::Gzip, myriad_encode::Level::Number(level), &self.lines).ok());
-        let _ = self.file.append(packed.as_deref().unwrap_or(&self.lines));
-        self.lines.clear();
+        // As much is likely to come again until the next time.
+        let next = Vec::with_capacity(self.lines.len());
+        let lines = std::mem::replace(&mut self.lines, next);
+        threads.put(Batch::Lines { file: Arc::clone(&self.file), gzip: self.rules.gzip, lines });
     }
 }
 
@@ -149,7 +192,7 @@ mod tests {
     use std::task::Poll;
 
     use myriad_conf::settings::OpenLogFileCache;
-    use myriad_encode::decompress;
+    use myriad_encode::{Coding, decompress};
 
     use super::*;
     use crate::access::testing::template;
@@ -162,14 +205,29 @@ mod tests {
     }
 
     fn write(writer: &LogWriter, target: &LogTarget, line: &str) {
-        writer.write(target, None, line.as_bytes()).unwrap();
+        write_at(writer, target, None, line);
+    }
+
+    fn write_at(writer: &LogWriter, target: &LogTarget, path: Option<PathBuf>, line: &str) {
+        writer.line(target, path, |lines| {
+            lines.extend_from_slice(line.as_bytes());
+            true
+        });
+    }
+
+    /// What the file holds once the threads have nothing to do.
+    fn read(writer: &LogWriter, folder: &Folder, name: &str) -> String {
+        assert!(writer.threads.settle(Duration::from_mins(1)));
+        folder.read(name)
     }
 
     #[test]
-    fn a_line_without_buffer_is_there_at_once() {
+    fn a_line_without_buffer_waits_for_no_other() {
         let folder = Folder::new("unbuffered");
-        write(&LogWriter::default(), &target(&folder, None), "one\n");
-        assert_eq!(folder.read("a.log"), "one\n");
+        let writer = LogWriter::default();
+        write(&writer, &target(&folder, None), "one\n");
+        writer.flush(true);
+        assert_eq!(read(&writer, &folder, "a.log"), "one\n");
     }
 
     #[test]
@@ -178,13 +236,13 @@ mod tests {
         let (writer, target) = (LogWriter::default(), target(&folder, Some(RULES)));
         write(&writer, &target, "one\n");
         write(&writer, &target, "two\n");
-        assert_eq!(folder.read("a.log"), "");
+        assert_eq!(read(&writer, &folder, "a.log"), "");
         write(&writer, &target, "3\n");
-        assert_eq!(folder.read("a.log"), "one\ntwo\n");
+        assert_eq!(read(&writer, &folder, "a.log"), "one\ntwo\n");
         writer.flush(true);
-        assert_eq!(folder.read("a.log"), "one\ntwo\n3\n");
+        assert_eq!(read(&writer, &folder, "a.log"), "one\ntwo\n3\n");
         writer.flush(true);
-        assert_eq!(folder.read("a.log"), "one\ntwo\n3\n", "written twice");
+        assert_eq!(read(&writer, &folder, "a.log"), "one\ntwo\n3\n", "written twice");
     }
 
     #[test]
@@ -193,7 +251,7 @@ mod tests {
         let (writer, target) = (LogWriter::default(), target(&folder, Some(RULES)));
         write(&writer, &target, "longer than eight\n");
         write(&writer, &target, "x\n");
-        assert_eq!(folder.read("a.log"), "longer than eight\n");
+        assert_eq!(read(&writer, &folder, "a.log"), "longer than eight\n");
     }
 
     #[test]
@@ -202,8 +260,10 @@ mod tests {
         let writer = LogWriter::default();
         write(&writer, &target(&folder, Some(RULES)), "one\n");
         writer.flush(false);
-        assert_eq!(folder.read("a.log"), "");
+        assert_eq!(read(&writer, &folder, "a.log"), "");
+        let threads = Arc::clone(&writer.threads);
         drop(writer);
+        assert!(threads.settle(Duration::from_mins(1)));
         assert_eq!(folder.read("a.log"), "one\n");
     }
 
@@ -211,13 +271,18 @@ mod tests {
     fn what_is_gathered_is_written_once_its_time_has_come() {
         let folder = Folder::new("time");
         let writer = LogWriter::default();
-        write(&writer, &target(&folder, Some(BufferRules { flush_ms: Some(3_600_000), ..RULES })), "one\n");
+        let file = folder.log("a.log");
+        let target = |flush_ms| {
+            let buffer = Some(BufferRules { flush_ms: Some(flush_ms), ..RULES });
+            LogTarget::File { file: Arc::clone(&file), buffer }
+        };
+        write(&writer, &target(3_600_000), "one\n");
         writer.flush(false);
-        assert_eq!(folder.read("a.log"), "");
+        assert_eq!(read(&writer, &folder, "a.log"), "");
         // A reload may shorten the time of lines that are waiting.
-        write(&writer, &target(&folder, Some(BufferRules { flush_ms: Some(0), ..RULES })), "2\n");
+        write(&writer, &target(0), "2\n");
         writer.flush(false);
-        assert_eq!(folder.read("a.log"), "one\n2\n");
+        assert_eq!(read(&writer, &folder, "a.log"), "one\n2\n");
     }
 
     #[test]
@@ -232,7 +297,7 @@ mod tests {
                 write(&writer, &target, "one\n");
                 poll_fn(|cx| {
                     assert!(flushing.as_mut().poll(cx).is_pending(), "it ended");
-                    if folder.read("a.log") == expected {
+                    if read(&writer, &folder, "a.log") == expected {
                         return Poll::Ready(());
                     }
                     cx.waker().wake_by_ref();
@@ -252,7 +317,7 @@ mod tests {
         write(&writer, &targets[0], "one\n");
         write(&writer, &targets[1], "two\n");
         write(&writer, &targets[0], "3\n");
-        assert_eq!(folder.read("a.log"), "one\ntwo\n");
+        assert_eq!(read(&writer, &folder, "a.log"), "one\ntwo\n");
     }
 
     #[test]
@@ -262,10 +327,12 @@ mod tests {
         let target = target(&folder, Some(BufferRules { gzip: Some(6), ..RULES }));
         write(&writer, &target, "one\n");
         writer.flush(true);
+        assert!(writer.finish());
         let first = folder.bytes("a.log");
         assert_eq!(decompress(Coding::Gzip, &first, 100).unwrap(), b"one\n");
         write(&writer, &target, "two\n");
         writer.flush(true);
+        assert!(writer.finish());
         let both = folder.bytes("a.log");
         assert_eq!(decompress(Coding::Gzip, &both[first.len()..], 100).unwrap(), b"two\n");
     }
@@ -275,11 +342,16 @@ mod tests {
         let folder = Folder::new("variable");
         let writer = LogWriter::default();
         let target = LogTarget::Variable(template("$plain"), None);
-        writer.write(&target, Some(&folder.path("b.log")), b"one\n").unwrap();
-        writer.write(&target, None, b"no path, no log\n").unwrap();
-        assert_eq!(folder.read("b.log"), "one\n");
-        let error = writer.write(&target, Some(&folder.path("missing/b.log")), b"one\n").unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        write_at(&writer, &target, Some(folder.path("b.log")), "one\n");
+        write_at(&writer, &target, None, "no path, no log\n");
+        assert_eq!(read(&writer, &folder, "b.log"), "one\n");
+        write_at(&writer, &target, Some(folder.path("missing/b.log")), "one\n");
+        assert!(writer.finish());
+        let told = writer.threads.losses().remove(0).to_string();
+        assert!(
+            told.contains("failed (2: No such file or directory) while logging request, 1 line lost"),
+            "{told}"
+        );
     }
 
     #[test]
@@ -289,12 +361,28 @@ mod tests {
         let rules = OpenLogFileCache { max: 9, inactive: 3_600_000, min_uses: 1, valid: 3_600_000 };
         let target = LogTarget::Variable(template("$plain"), Some(rules));
         let path = folder.path("a.log");
-        writer.write(&target, Some(&path), b"one\n").unwrap();
+        write_at(&writer, &target, Some(path.clone()), "one\n");
+        assert!(writer.finish());
         std::fs::rename(&path, folder.path("a.log.1")).unwrap();
-        writer.write(&target, Some(&path), b"two\n").unwrap();
-        assert_eq!(folder.read("a.log.1"), "one\ntwo\n");
+        write_at(&writer, &target, Some(path.clone()), "two\n");
+        assert_eq!(read(&writer, &folder, "a.log.1"), "one\ntwo\n");
         writer.reopen();
-        writer.write(&target, Some(&path), b"three\n").unwrap();
-        assert_eq!(folder.read("a.log"), "three\n");
+        write_at(&writer, &target, Some(path.clone()), "three\n");
+        assert_eq!(read(&writer, &folder, "a.log"), "three\n");
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_made_is_taken_back() {
+        let folder = Folder::new("taken-back");
+        let writer = LogWriter::default();
+        let target = target(&folder, Some(RULES));
+        write(&writer, &target, "one\n");
+        writer.line(&target, None, |lines| {
+            lines.extend_from_slice(b"half a li");
+            false
+        });
+        write(&writer, &target, "2\n");
+        writer.flush(true);
+        assert_eq!(read(&writer, &folder, "a.log"), "one\n2\n");
     }
 }

@@ -40,6 +40,6 @@ impl Compile<'_> {
             let template = self.template(condition);
             myriad_script::Predicates::new(vec![template])
         });
-        Some(AccessLog { format, target, condition })
+        Some(AccessLog { format, target, condition, sample: log.sample })
     }
 }

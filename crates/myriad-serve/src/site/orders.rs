@@ -33,6 +33,8 @@ pub(super) enum Order {
     EndStragglers(Duration),
     /// Logs that only the worker knows, those whose paths hold variables, are to be opened anew.
     Reopen,
+    /// Leave all lines of access logs to the threads that write them, and say so: the process is to end at once.
+    LeaveLines(std::sync::mpsc::Sender<()>),
     /// No more connections; what is under way has so long to end, any time where that is not limited.
     Quit(Option<Duration>),
 }

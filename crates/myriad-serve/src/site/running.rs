@@ -46,7 +46,7 @@ pub struct Site {
     /// What a reload replaces.
     pub(super) inner: Mutex<Inner>,
     /// Log files, by path.
-    pub(super) logs: Logs,
+    pub(super) logs: Arc<Logs>,
     /// What reads and writes the files of zones.
     pub(super) disks: DiskPool,
     /// `worker_shutdown_timeout` of the configuration that runs.
@@ -77,7 +77,7 @@ pub(super) struct Inner {
 impl Site {
     /// Starts the worker threads; returns when every socket is accepted from.
     pub fn start(model: &Model, inherited: Inherited) -> Result<Self, StartError> {
-        let logs = Logs::default();
+        let logs = Arc::<Logs>::default();
         logs.take(inherited.logs);
         let keeper = Arc::clone(&inherited.keeper) as _;
         let tls = myriad_tls::Kept::inheriting(inherited.ticket_keys, keeper);
@@ -111,6 +111,7 @@ impl Site {
             room,
             failure: Arc::clone(&failure),
             all_counters: Arc::clone(&kept.traffic.workers),
+            logs: Arc::clone(&logs),
             files,
             encoder: Arc::new(Pool::start(&PoolOptions::default())?),
             sight: Arc::clone(&sight),

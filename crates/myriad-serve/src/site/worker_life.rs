@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use myriad_encode::Pool;
 use myriad_files::FileCache;
-use myriad_log::{Level, LogWriter};
+use myriad_log::{Level, LogWriter, Logs};
 use myriad_net::{Acceptor, Seats, Worker};
 use myriad_origin::{health_check, post_action, protocols};
 use myriad_stream::{StreamRuntime, Streams};
@@ -41,6 +41,8 @@ pub(super) struct Shared {
     pub failure: Arc<Failure>,
     /// The counters of all workers, by number.
     pub all_counters: Arc<[Arc<Counters>]>,
+    /// The logs of the process.
+    pub logs: Arc<Logs>,
     /// What is known of files.
     pub files: Arc<FileCache>,
     /// Background compression.
@@ -65,7 +67,7 @@ pub(super) async fn work(
         files: shared.files,
         seats,
         failure: shared.failure,
-        logs: LogWriter::default(),
+        logs: LogWriter::new(Arc::clone(shared.logs.threads())),
         encoder: shared.encoder,
         counters,
         all_counters: shared.all_counters,
@@ -87,6 +89,10 @@ pub(super) async fn work(
                 }
             }
             Order::Reopen => state.logs.reopen(),
+            Order::LeaveLines(done) => {
+                state.logs.flush(true);
+                let _ = done.send(());
+            }
             Order::Run { runtime, streams, sockets, quic, datagrams, tunnels_end, done } => {
                 if let Some(after) = tunnels_end {
                     myriad_net::end_tunnels(after.as_millis() as u64);
@@ -106,7 +112,7 @@ pub(super) async fn work(
                     let flushed = Rc::clone(&state);
                     let flushing = async move { flushed.logs.keep_flushing().await };
                     myriad_net::spawn_vital(&service, "logs", flushing);
-                    let chores = housekeeping(Rc::clone(&service), shared.room);
+                    let chores = housekeeping(Rc::clone(&service), shared.room, Arc::clone(&shared.logs));
                     myriad_net::spawn_vital(&service, "housekeeping", chores);
                     (Rc::clone(&service), Worker::new(service, state.seats.clone()))
                 };
@@ -143,7 +149,10 @@ pub(super) async fn work(
         }
     };
     let _ = tokio::time::timeout(BREAKING_OFF, none_is_left).await;
-    state.logs.flush(true);
+    state.logs.finish();
+    if let Some((service, _)) = &running {
+        shared.logs.tend(u64::MAX, &service.current().runtime.zone_log);
+    }
 }
 
 /// Receives datagrams until dropped.
@@ -207,13 +216,16 @@ fn accept(
 }
 
 /// Sweeps zones and files, flushes logs, says what was short.
-async fn housekeeping(service: Rc<SiteService>, room: Room) {
+async fn housekeeping(service: Rc<SiteService>, room: Room, logs: Arc<Logs>) {
     loop {
         tokio::time::sleep(HOUSEKEEPING).await;
         let site = service.current();
         site.worker.logs.flush(false);
         shortage::report(&site.worker.seats, room, &site.runtime.zone_log);
         let now = myriad_net::clock::now_ms();
+        if site.worker.number == 0 {
+            logs.tend(now, &site.runtime.zone_log);
+        }
         site.worker.files.sweep(now);
         for zone in site.runtime.zones.values() {
             zone.zone.sweep(now, SWEEP_BUDGET);

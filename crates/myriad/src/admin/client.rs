@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,6 +60,11 @@ impl Running {
         Self { named: format!("with the control socket {}", socket.display()), socket }
     }
 
+    /// A connection to its control socket.
+    pub(crate) fn reach(&self) -> Result<UnixStream, String> {
+        socket::reach(&self.socket).map_err(|error| self.unreachable(&error))
+    }
+
     /// Sends a request, and gives each line of the answer to `tell` until that returns `false`. Returns the end of the answer;
     /// `None` if `tell` stopped it.
     pub(crate) fn ask(
@@ -66,7 +72,7 @@ impl Running {
         request: &Request,
         mut tell: impl FnMut(Reply) -> Result<bool, String>,
     ) -> Result<Option<Ended>, String> {
-        let mut stream = socket::reach(&self.socket).map_err(|error| self.unreachable(&error))?;
+        let mut stream = self.reach()?;
         let failed = |error: &io::Error| format!("{}: {}", self.socket.display(), reason(error));
         stream.set_read_timeout(Some(SILENCE)).map_err(|error| failed(&error))?;
         // A server that refuses at once may close before it has read the request: its answer says why.

@@ -4,26 +4,26 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Whether a command found anything.
-pub(super) fn found(any: bool) -> ExitCode {
+pub(crate) fn found(any: bool) -> ExitCode {
     if any { ExitCode::SUCCESS } else { ExitCode::from(2) }
 }
 
 /// Standard output. A reader that closes it early (`| head`) is no error.
-pub(super) struct Output {
+pub(crate) struct Output {
     out: io::BufWriter<io::StdoutLock<'static>>,
 }
 
 impl Output {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { out: io::BufWriter::with_capacity(64 << 10, io::stdout().lock()) }
     }
 
     /// Writes a line; `false` once the reader has closed the output.
-    pub(super) fn line(&mut self, text: &str) -> Result<bool, String> {
+    pub(crate) fn line(&mut self, text: &str) -> Result<bool, String> {
         Self::judged(writeln!(self.out, "{text}"))
     }
 
-    pub(super) fn finish(mut self) -> Result<bool, String> {
+    pub(crate) fn finish(mut self) -> Result<bool, String> {
         Self::judged(self.out.flush())
     }
 

@@ -23,6 +23,8 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad upgrade [-p prefix] [-c filename] | --pid-file FILE
        myriad tune [--apply | --undo] [--site DIR]
        myriad doctor [URL] [--json]
+       myriad top [--once]
+       myriad log [FILE]... [--slow] [--missed] [--floods] [--errors]
        myriad warm URL [--log FILE | --by-heat] [--budget N,P%]
        myriad man [PAGE] | completions bash|zsh|fish
 
@@ -99,14 +101,16 @@ pub(crate) fn usage_of_server_and_site() -> (&'static str, String) {
 }
 
 /// Commands: first words of a command line that are no options.
-pub(crate) const COMMANDS: [&str; 12] = [
+pub(crate) const COMMANDS: [&str; 14] = [
     "cache",
     "certificates",
     "completions",
     "doctor",
+    "log",
     "man",
     "php",
     "purge",
+    "top",
     "tune",
     "upgrade",
     "upstream",

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{admin, cli, doctor, tune, upgrade, warm, wordpress};
+use crate::{admin, cli, doctor, log, top, tune, upgrade, warm, wordpress};
 
 /// Usage of the commands of this room.
 pub(super) const USAGE: &str = "\
@@ -54,6 +54,8 @@ pub(super) fn commands() -> Vec<Described> {
         described("upgrade", "have the installed binary take the place of the running one", upgrade::USAGE),
         described("tune", "settings of PHP, database and kernel that fit the machine", tune::USAGE),
         described("doctor", "what is wrong with a WordPress that runs", doctor::USAGE),
+        described("top", "what a running server does, second by second", top::USAGE),
+        described("log", "what access and error logs come to", log::USAGE),
         described("warm", "have pages stored before visitors come", warm::USAGE),
         described("man", "man pages and completions of shells", USAGE),
     ]

@@ -54,10 +54,12 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn status(request: &Request, out: &mut Vec<u8>) -> bool {
-    // While an error page is made, that of the error.
-    let errors = request.errors.forced_status.or(request.errors.status).unwrap_or(0);
-    let answered = request.outcome.answered.status;
-    show(out, format_args!("{:03}", if answered == 0 { errors } else { answered }))
+    let status = request.status();
+    if (100..1000).contains(&status) {
+        out.extend([status / 100, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8));
+        return true;
+    }
+    show(out, format_args!("{status:03}"))
 }
 
 /// A field that was sent. Those of the connection are written last, when the log lines are all that is left to make.

@@ -1,0 +1,150 @@
+//! Lines of access logs that could not be written, and what the error log says of them.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Files of which losses are told one by one between two reports; those of further files are told as one.
+const MOST_FILES: usize = 32;
+
+/// Why lines were lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Why {
+    /// Too much waited already, bytes.
+    Behind(usize),
+    /// `write()` failed.
+    Written(String),
+    /// `open()` failed, of a path with variables.
+    Opened(String),
+}
+
+/// Lines of a file that were lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    path: PathBuf,
+    /// How many lines.
+    pub lines: u64,
+    why: Why,
+}
+
+impl Loss {
+    pub(super) fn behind(waiting: usize) -> Self {
+        Self::of(Why::Behind(waiting))
+    }
+
+    pub(super) fn written(error: &io::Error) -> Self {
+        Self::of(Why::Written(shown(error)))
+    }
+
+    pub(super) fn opened(error: &io::Error) -> Self {
+        Self::of(Why::Opened(shown(error)))
+    }
+
+    fn of(why: Why) -> Self {
+        Self { path: PathBuf::new(), lines: 0, why }
+    }
+}
+
+/// An error of the system as nginx shows it: `28: No space left on device`.
+fn shown(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    match error.raw_os_error() {
+        Some(number) => format!("{number}: {text}"),
+        None => text.to_owned(),
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (path, lines) = (self.path.display(), Lines(self.lines));
+        match &self.why {
+            Why::Behind(waiting) => write!(
+                f,
+                "{lines} of the access log \"{path}\" lost: its disk is too slow, {} MB wait to be written; look at the disk, \
+                 or write less of it (\"sample=\", \"gzip\" of access_log)",
+                waiting >> 20
+            ),
+            Why::Written(error) => write!(
+                f,
+                "write() to \"{path}\" failed ({error}), {lines} lost; make room on that disk, or log to another"
+            ),
+            Why::Opened(error) => write!(
+                f,
+                "open() \"{path}\" failed ({error}) while logging request, {lines} lost; make its folder, and let the user of the \
+                 worker processes write there"
+            ),
+        }
+    }
+}
+
+struct Lines(u64);
+
+impl fmt::Display for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = if self.0 == 1 { "line" } else { "lines" };
+        write!(f, "{} {word}", self.0)
+    }
+}
+
+/// Losses since the last report, each file once.
+#[derive(Default)]
+pub(super) struct Losses {
+    files: Vec<Loss>,
+}
+
+impl Losses {
+    /// Counts the lines that `bytes` hold, or would have held.
+    pub(super) fn add(&mut self, path: &Path, bytes: &[u8], why: Loss) {
+        let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        if lines == 0 {
+            return;
+        }
+        let known = self.files.iter().position(|loss| loss.path == path);
+        let at = known.or_else(|| (self.files.len() == MOST_FILES).then_some(MOST_FILES - 1));
+        match at.and_then(|at| self.files.get_mut(at)) {
+            Some(loss) => {
+                loss.lines += lines;
+                loss.why = why.why;
+            }
+            None => self.files.push(Loss { path: path.to_owned(), lines, ..why }),
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Loss> {
+        std::mem::take(&mut self.files)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_is_told_once_with_what_it_lost_and_what_to_do() {
+        let mut losses = Losses::default();
+        losses.add(Path::new("/a"), b"1\n2\n", Loss::behind(16 << 20));
+        losses.add(Path::new("/a"), b"3\n", Loss::behind(16 << 20));
+        losses.add(Path::new("/b"), b"1\n", Loss::opened(&io::Error::from_raw_os_error(2)));
+        losses.add(Path::new("/c"), b"", Loss::behind(0));
+        let told: Vec<_> = losses.take().iter().map(ToString::to_string).collect();
+        assert_eq!(told.len(), 2);
+        assert!(
+            told[0].starts_with("3 lines of the access log \"/a\" lost") && told[0].contains("16 MB wait")
+        );
+        assert!(
+            told[1].starts_with("open() \"/b\" failed (2: No such file or directory) while logging request")
+        );
+        assert!(losses.take().is_empty());
+    }
+
+    #[test]
+    fn made_up_paths_take_no_more_than_their_room() {
+        let mut losses = Losses::default();
+        for number in 0..1000 {
+            losses.add(Path::new(&format!("/{number}")), b"x\n", Loss::behind(0));
+        }
+        let told = losses.take();
+        assert_eq!((told.len(), told.iter().map(|loss| loss.lines).sum::<u64>()), (MOST_FILES, 1000));
+    }
+}

@@ -1,0 +1,353 @@
+//! Threads that write access logs: workers leave lines here and go on, however slow the disk is.
+//!
+//! ```text
+//! worker: LogWriter --batches--> LogThreads: a queue for each file --> thread --> LogFile
+//!                                   | no room: dropped, counted
+//! ```
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use myriad_conf::settings::OpenLogFileCache;
+use myriad_encode::{Coding, Level, compress};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use super::losses::{Loss, Losses};
+use super::open_files::OpenLogs;
+use crate::log_file::LogFile;
+
+/// Most threads: a disk that hangs holds up one of them, and with it its own files only.
+const MOST_THREADS: usize = 4;
+
+/// How many bytes may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// For one file.
+    pub(crate) file: usize,
+    /// For all files.
+    pub(crate) all: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { file: 16 << 20, all: 32 << 20 }
+    }
+}
+
+/// Lines on their way to a file.
+pub(crate) enum Batch {
+    /// Lines of one file; with `gzip` they become a member of it.
+    Lines { file: Arc<LogFile>, gzip: Option<u8>, lines: Vec<u8> },
+    /// A line of a log whose path holds variables.
+    Line { path: PathBuf, rules: Option<OpenLogFileCache>, now_ms: u64, line: Vec<u8> },
+    /// Logs whose path holds variables are to be opened anew.
+    Reopen,
+}
+
+impl Batch {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Lines { lines, .. } => lines,
+            Self::Line { line, .. } => line,
+            Self::Reopen => b"",
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Lines { file, .. } => file.path(),
+            Self::Line { path, .. } => path,
+            Self::Reopen => Path::new(""),
+        }
+    }
+
+    fn key(&self) -> Key {
+        match self {
+            Self::Lines { file, .. } => Key::File(file.number()),
+            Self::Line { .. } | Self::Reopen => Key::Variable,
+        }
+    }
+}
+
+/// Which queue a batch waits in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    File(usize),
+    /// All logs whose path holds variables: their open files are one table.
+    Variable,
+}
+
+#[derive(Default)]
+struct Queue {
+    batches: VecDeque<Batch>,
+    bytes: usize,
+    /// Whether a thread writes what it took from here: the order of lines is kept, as one thread at a time does.
+    is_taken: bool,
+}
+
+#[derive(Default)]
+struct State {
+    queues: HashMap<Key, Queue>,
+    /// Queues that hold something and that no thread has taken.
+    ready: VecDeque<Key>,
+    bytes: usize,
+    idle: usize,
+    threads: usize,
+    is_over: bool,
+    losses: Losses,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// Something is ready, or it is over.
+    wake: Condvar,
+    /// A thread has written what it took.
+    written: Condvar,
+    open: Mutex<OpenLogs>,
+    bounds: Bounds,
+}
+
+/// Threads that write the access logs of a process; none is there before the first line. Dropped, they write what waits and end.
+pub struct LogThreads {
+    shared: Arc<Shared>,
+}
+
+impl Default for LogThreads {
+    fn default() -> Self {
+        Self::within(Bounds::default())
+    }
+}
+
+impl LogThreads {
+    /// Threads before which so many bytes may wait.
+    pub(crate) fn within(bounds: Bounds) -> Self {
+        let shared = Shared {
+            state: Mutex::default(),
+            wake: Condvar::new(),
+            written: Condvar::new(),
+            open: Mutex::default(),
+            bounds,
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Leaves a batch to be written. It is dropped and counted where there is no room.
+    pub(crate) fn put(&self, batch: Batch) {
+        let (key, bytes) = (batch.key(), batch.bytes().len());
+        let mut state = self.shared.state.lock();
+        let state = &mut *state;
+        let waiting = state.queues.get(&key).map_or(0, |queue| queue.bytes);
+        let has_room =
+            waiting + bytes <= self.shared.bounds.file && state.bytes + bytes <= self.shared.bounds.all;
+        // A batch that is larger than all that may wait is written where nothing waits.
+        if !has_room && waiting > 0 {
+            state.losses.add(batch.path(), batch.bytes(), Loss::behind(waiting));
+            return;
+        }
+        state.bytes += bytes;
+        let queue = state.queues.entry(key).or_default();
+        queue.bytes += bytes;
+        queue.batches.push_back(batch);
+        if queue.batches.len() == 1 && !queue.is_taken {
+            state.ready.push_back(key);
+            self.call_thread(state);
+        }
+    }
+
+    /// Wakes a thread that has nothing to do, or starts another.
+    fn call_thread(&self, state: &mut State) {
+        if state.idle >= state.ready.len() || state.threads == MOST_THREADS {
+            self.shared.wake.notify_one();
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        let name = format!("log-{}", state.threads);
+        // Where there can be no further thread, those that there are do it; without any, lines are dropped once there is no room.
+        let started = std::thread::Builder::new().name(name).spawn(move || shared.write_queues());
+        state.threads += usize::from(started.is_ok());
+        self.shared.wake.notify_one();
+    }
+
+    /// Waits until all is written that was put before, at most so long. Whether it is.
+    pub fn settle(&self, most: Duration) -> bool {
+        let end = Instant::now() + most;
+        let mut state = self.shared.state.lock();
+        while !state.queues.is_empty() {
+            if self.shared.written.wait_until(&mut state, end).timed_out() {
+                return state.queues.is_empty();
+            }
+        }
+        true
+    }
+
+    /// What could not be written since the last call, each file once.
+    pub fn losses(&self) -> Vec<Loss> {
+        self.shared.state.lock().losses.take()
+    }
+}
+
+impl Drop for LogThreads {
+    fn drop(&mut self) {
+        self.shared.state.lock().is_over = true;
+        self.shared.wake.notify_all();
+    }
+}
+
+impl Shared {
+    /// What a thread does until it is over.
+    fn write_queues(&self) {
+        let mut state = self.state.lock();
+        loop {
+            let Some(key) = state.ready.pop_front() else {
+                if state.is_over {
+                    return;
+                }
+                state.idle += 1;
+                self.wake.wait(&mut state);
+                state.idle -= 1;
+                continue;
+            };
+            let Some(queue) = state.queues.get_mut(&key) else { continue };
+            queue.is_taken = true;
+            let batches = std::mem::take(&mut queue.batches);
+            for batch in batches {
+                let (written, bytes) = MutexGuard::unlocked(&mut state, || {
+                    let written = self.write(&batch);
+                    let bytes = batch.bytes().len();
+                    (written.map_err(|(from, why)| (batch, from, why)), bytes)
+                });
+                if let Err((batch, from, why)) = written {
+                    state.losses.add(batch.path(), &batch.bytes()[from..], why);
+                }
+                state.bytes -= bytes;
+                if let Some(queue) = state.queues.get_mut(&key) {
+                    queue.bytes -= bytes;
+                }
+            }
+            if let Some(queue) = state.queues.get_mut(&key) {
+                queue.is_taken = false;
+                if queue.batches.is_empty() {
+                    state.queues.remove(&key);
+                    self.written.notify_all();
+                } else {
+                    state.ready.push_back(key);
+                }
+            }
+        }
+    }
+
+    /// Writes a batch; else how many of its bytes were written, and why no more.
+    fn write(&self, batch: &Batch) -> Result<(), (usize, Loss)> {
+        match batch {
+            Batch::Lines { file, gzip, lines } => {
+                // Each batch becomes one member of the file: members after each other are a gzip file (RFC 1952 section 2.2).
+                let packed = gzip.and_then(|level| compress(Coding::Gzip, Level::Number(level), lines).ok());
+                let cut = match &packed {
+                    // Of a member that was cut off nothing can be read.
+                    Some(packed) => file.append(packed).map_err(|cut| (0, cut.error)),
+                    None => file.append(lines).map_err(|cut| (cut.written, cut.error)),
+                };
+                cut.map_err(|(from, error)| (from, Loss::written(&error)))
+            }
+            Batch::Line { path, rules, now_ms, line } => {
+                let written = self.open.lock().append(path, rules.as_ref(), *now_ms, line);
+                written.map_err(|error: io::Error| (0, Loss::opened(&error)))
+            }
+            Batch::Reopen => {
+                self.open.lock().close();
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
+
+    use super::*;
+    use crate::testing::Folder;
+
+    const LONG: Duration = Duration::from_mins(1);
+
+    fn lines(file: &Arc<LogFile>, lines: &[u8]) -> Batch {
+        Batch::Lines { file: Arc::clone(file), gzip: None, lines: lines.to_vec() }
+    }
+
+    /// A file behind which somebody has to read before more can be written.
+    fn pipe(name: &str) -> (Arc<LogFile>, std::fs::File) {
+        let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
+        (Arc::new(LogFile::new(name.into(), writer)), std::fs::File::from(reader))
+    }
+
+    #[test]
+    fn lines_of_a_file_keep_their_order() {
+        let folder = Folder::new("order");
+        let (threads, file) = (LogThreads::default(), folder.log("a.log"));
+        let mut expected = String::new();
+        for number in 0..2000 {
+            let line = format!("{number}\n");
+            threads.put(lines(&file, line.as_bytes()));
+            expected.push_str(&line);
+        }
+        assert!(threads.settle(LONG));
+        assert_eq!(folder.read("a.log"), expected);
+        assert!(threads.losses().is_empty());
+    }
+
+    #[test]
+    fn a_disk_that_hangs_holds_up_no_other_file_and_what_finds_no_room_is_counted() {
+        let folder = Folder::new("hangs");
+        let threads = LogThreads::within(Bounds { file: 1 << 20, all: 4 << 20 });
+        let (slow, mut reader) = pipe("slow.log");
+        let line = [[b'x'; 1023].as_slice(), b"\n"].concat();
+        // More than a pipe and a queue hold.
+        let put = 4096;
+        (0..put).for_each(|_| threads.put(lines(&slow, &line)));
+        let quick = folder.log("quick.log");
+        threads.put(lines(&quick, b"one\n"));
+        while folder.read("quick.log") != "one\n" {
+            std::thread::yield_now();
+        }
+        let lost = threads.losses();
+        assert_eq!(lost.len(), 1);
+        let count = lost[0].lines;
+        assert!(count > 0 && lost[0].to_string().contains("slow.log"), "{}", lost[0]);
+        // What was not lost arrives, once it is read.
+        let mut arrived = vec![0; (put - count as usize) * line.len()];
+        reader.read_exact(&mut arrived).expect("the rest");
+        assert!(threads.settle(LONG) && threads.losses().is_empty());
+    }
+
+    #[test]
+    fn a_full_disk_is_told_with_the_number_of_lines() {
+        let threads = LogThreads::default();
+        let full: OwnedFd =
+            std::fs::OpenOptions::new().append(true).open("/dev/full").expect("/dev/full").into();
+        let file = Arc::new(LogFile::new("/dev/full".into(), full));
+        threads.put(lines(&file, b"one\ntwo\n"));
+        threads.put(lines(&file, b"three\n"));
+        assert!(threads.settle(LONG));
+        let told: Vec<_> = threads.losses().iter().map(ToString::to_string).collect();
+        assert_eq!(told.len(), 1);
+        assert!(
+            told[0].starts_with("write() to \"/dev/full\" failed (28: No space left on device), 3 lines"),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn what_waits_is_written_when_nobody_is_left_to_put_more() {
+        let folder = Folder::new("left");
+        let (threads, file) = (LogThreads::default(), folder.log("a.log"));
+        threads.put(lines(&file, b"one\n"));
+        drop(threads);
+        while folder.read("a.log") != "one\n" {
+            std::thread::yield_now();
+        }
+    }
+}

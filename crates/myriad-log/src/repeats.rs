@@ -1,0 +1,162 @@
+//! Messages of the error log that come again and again: the first are written, the rest are counted.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+
+use myriad_conf::settings::Level;
+use parking_lot::Mutex;
+
+/// How long the same message counts as a repetition, milliseconds.
+pub(crate) const INTERVAL_MS: u64 = 10_000;
+/// How often the same message is written within that time: more often than tools such as fail2ban need to see it (5 by default).
+pub(crate) const WRITTEN: u64 = 10;
+/// Messages that are remembered for each file. Another takes the place of the one that came most seldom, whose
+/// count is written then.
+const MOST_MESSAGES: usize = 16;
+/// Longest message that is remembered, bytes; longer ones are all written.
+const LONGEST: usize = 1024;
+
+/// What one file remembers of its messages.
+#[derive(Debug, Default)]
+pub(crate) struct Repeats {
+    messages: Mutex<Vec<Message>>,
+}
+
+#[derive(Debug)]
+struct Message {
+    hash: u64,
+    began_ms: u64,
+    /// How often it came, written or not.
+    count: u64,
+    held: Held,
+}
+
+/// A message that was held back so often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) level: Level,
+    /// As it stands behind the number of the connection.
+    pub(crate) text: String,
+    /// Where in the text the account of the request begins.
+    pub(crate) context: usize,
+    /// Whether its target takes JSON.
+    pub(crate) is_json: bool,
+    /// How many lines it stands for.
+    pub(crate) lines: u64,
+}
+
+impl Repeats {
+    /// Nothing remembered.
+    pub(crate) const fn new() -> Self {
+        Self { messages: Mutex::new(Vec::new()) }
+    }
+
+    /// Takes note of a message. Whether it is to be written, and what was held back that is to be written before it.
+    pub(crate) fn admit(
+        &self,
+        level: Level,
+        (text, context): (&str, usize),
+        is_json: bool,
+        now_ms: u64,
+    ) -> (bool, Vec<Held>) {
+        if level == Level::Debug || text.len() > LONGEST {
+            return (true, Vec::new());
+        }
+        static STATE: OnceLock<RandomState> = OnceLock::new();
+        let hash = STATE.get_or_init(RandomState::new).hash_one((level as u8, is_json, text));
+        let mut messages = self.messages.lock();
+        let mut due = take_due(&mut messages, now_ms);
+        let same = |message: &&mut Message| message.hash == hash && message.held.text == text;
+        if let Some(message) = messages.iter_mut().find(same) {
+            message.count += 1;
+            let is_written = message.count <= WRITTEN;
+            message.held.lines += u64::from(!is_written);
+            return (is_written, due);
+        }
+        if messages.len() == MOST_MESSAGES {
+            let counts = messages.iter().enumerate().map(|(at, message)| (message.count, at));
+            let rarest = counts.min().map_or(0, |(_, at)| at);
+            let held = messages.remove(rarest).held;
+            due.extend((held.lines > 0).then_some(held));
+        }
+        let held = Held { level, text: text.to_owned(), context, is_json, lines: 0 };
+        messages.push(Message { hash, began_ms: now_ms, count: 1, held });
+        (true, due)
+    }
+
+    /// What was held back and whose time is over.
+    pub(crate) fn due(&self, now_ms: u64) -> Vec<Held> {
+        take_due(&mut self.messages.lock(), now_ms)
+    }
+}
+
+/// They stand in the order in which they began.
+fn take_due(messages: &mut Vec<Message>, now_ms: u64) -> Vec<Held> {
+    // A clock that was set back ends all of them.
+    let is_over = |message: &Message| {
+        now_ms < message.began_ms || now_ms.saturating_sub(message.began_ms) >= INTERVAL_MS
+    };
+    let over = messages.iter().take_while(|message| is_over(message)).count();
+    messages.drain(..over).map(|message| message.held).filter(|held| held.lines > 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admit(repeats: &Repeats, text: &str, now_ms: u64) -> (bool, Vec<u64>) {
+        let (written, due) = repeats.admit(Level::Error, (text, text.len()), false, now_ms);
+        (written, due.iter().map(|held| held.lines).collect())
+    }
+
+    #[test]
+    fn the_first_are_written_and_the_rest_counted_until_the_time_is_over() {
+        let repeats = Repeats::default();
+        let written = (0..1244).filter(|_| admit(&repeats, "the same", 5000).0).count();
+        assert_eq!(written, 10);
+        assert!(repeats.due(14_999).is_empty());
+        let due = repeats.due(15_000);
+        assert_eq!((due.len(), due[0].lines, due[0].text.as_str()), (1, 1234, "the same"));
+        assert_eq!(admit(&repeats, "the same", 15_001), (true, vec![]));
+    }
+
+    #[test]
+    fn a_flood_that_goes_on_is_told_between_its_lines() {
+        let repeats = Repeats::default();
+        (0..12).for_each(|_| drop(admit(&repeats, "the same", 5000)));
+        assert_eq!(admit(&repeats, "the same", 15_000), (true, vec![2]));
+    }
+
+    #[test]
+    fn nothing_is_lost_of_different_messages_however_many() {
+        let repeats = Repeats::default();
+        let mut random = fastrand::Rng::with_seed(7);
+        let (mut came, mut told) = (0_u64, 0_u64);
+        for step in 0..100_000 {
+            let text = format!("message {}", random.u32(..40));
+            came += 1;
+            let (written, due) = admit(&repeats, &text, step / 3);
+            told += u64::from(written) + due.iter().sum::<u64>();
+            assert!(repeats.messages.lock().len() <= MOST_MESSAGES);
+        }
+        told += repeats.due(u64::MAX).iter().map(|held| held.lines).sum::<u64>();
+        assert_eq!(came, told);
+    }
+
+    #[test]
+    fn levels_and_long_messages_are_apart_and_debug_is_whole() {
+        let repeats = Repeats::default();
+        let all = |level, text: &str| (0..20).filter(|_| repeats.admit(level, (text, 0), false, 1).0).count();
+        assert_eq!(all(Level::Error, "x"), 10);
+        assert_eq!(all(Level::Warn, "x"), 10);
+        assert_eq!(all(Level::Debug, "x"), 20);
+        assert_eq!(all(Level::Error, &"x".repeat(2000)), 20);
+    }
+
+    #[test]
+    fn a_clock_set_back_does_not_silence_a_message_for_long() {
+        let repeats = Repeats::default();
+        (0..11).for_each(|_| drop(admit(&repeats, "x", 1_000_000)));
+        assert_eq!(admit(&repeats, "x", 5), (true, vec![1]));
+    }
+}

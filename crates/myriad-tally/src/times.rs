@@ -1,0 +1,91 @@
+//! A histogram of durations in two hundred bytes: four buckets to an octave, so that a percentile is within a fifth.
+
+/// Buckets: up to 2^34 microseconds, close to five hours.
+const BUCKETS: usize = 4 * 25;
+/// Durations below 2^10 microseconds are one bucket.
+const SHORTEST: u32 = 10;
+
+/// Durations, microseconds.
+#[derive(Clone, Debug)]
+pub(crate) struct Times {
+    pub(crate) count: u64,
+    pub(crate) sum_us: u64,
+    pub(crate) max_us: u64,
+    buckets: Box<[u32; BUCKETS]>,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self { count: 0, sum_us: 0, max_us: 0, buckets: Box::new([0; BUCKETS]) }
+    }
+}
+
+impl Times {
+    pub(crate) fn add(&mut self, took_us: u64) {
+        self.count += 1;
+        self.sum_us += took_us;
+        self.max_us = self.max_us.max(took_us);
+        let bucket = &mut self.buckets[bucket(took_us)];
+        *bucket = bucket.saturating_add(1);
+    }
+
+    pub(crate) fn mean_us(&self) -> u64 {
+        self.sum_us.checked_div(self.count).unwrap_or(0)
+    }
+
+    /// The duration that a share `q` of all did not exceed; 0 where there is none.
+    pub(crate) fn quantile_us(&self, q: f64) -> u64 {
+        let wanted = ((self.count as f64 * q).ceil() as u64).max(1);
+        let mut seen = 0;
+        for (at, count) in self.buckets.iter().enumerate() {
+            seen += u64::from(*count);
+            if seen >= wanted {
+                return upper_us(at).min(self.max_us);
+            }
+        }
+        self.max_us
+    }
+}
+
+fn bucket(took_us: u64) -> usize {
+    let log = took_us.checked_ilog2().unwrap_or(0);
+    if log < SHORTEST {
+        return 0;
+    }
+    let quarter = (took_us >> (log - 2)) & 3;
+    (1 + 4 * (log - SHORTEST) as usize + quarter as usize).min(BUCKETS - 1)
+}
+
+fn upper_us(bucket: usize) -> u64 {
+    let Some(bucket) = bucket.checked_sub(1) else { return 1 << SHORTEST };
+    let (octave, quarter) = (bucket / 4, bucket as u64 % 4);
+    (5 + quarter) << (octave + SHORTEST as usize - 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_within_a_fifth() {
+        let mut times = Times::default();
+        (1..=1000).for_each(|number| times.add(number * 10_000));
+        for (q, expected) in [(0.5, 5_000_000), (0.95, 9_500_000), (0.99, 9_900_000)] {
+            let found = times.quantile_us(q);
+            assert!(found >= expected && found <= expected * 6 / 5, "{q}: {found}");
+        }
+        assert_eq!((times.mean_us(), times.max_us), (5_005_000, 10_000_000));
+    }
+
+    #[test]
+    fn each_duration_is_in_the_bucket_that_covers_it() {
+        for log in 0..60 {
+            for took_us in [1_u64 << log, (1 << log) + 1, (1 << log) * 3 / 2] {
+                let at = bucket(took_us);
+                assert!(at == BUCKETS - 1 || took_us <= upper_us(at), "{took_us}");
+                assert!(at == 0 || took_us >= upper_us(at - 1) || at == BUCKETS - 1, "{took_us}");
+            }
+        }
+        assert_eq!(Times::default().quantile_us(0.5), 0);
+    }
+}

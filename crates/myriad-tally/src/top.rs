@@ -1,0 +1,132 @@
+//! The most frequent of any number of things, in bounded memory.
+
+use std::collections::HashMap;
+
+/// Longest key, bytes; what follows is cut off.
+const LONGEST_KEY: usize = 256;
+
+/// Counts of things by key. Exact as long as there are at most `most` of them; beyond that the rarer half is forgotten each time there
+/// is no room, and whatever comes new may have been among them: `over` says how much its weight may be too great (Space-Saving, of
+/// Metwally, Agrawal and El Abbadi 2005).
+#[derive(Debug)]
+pub(crate) struct Top<T> {
+    most: usize,
+    /// Greatest weight of anything that was forgotten.
+    floor: u64,
+    kept: HashMap<Box<[u8]>, Kept<T>, foldhash::fast::RandomState>,
+}
+
+/// A thing that is counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept<T> {
+    /// What it is sorted by.
+    pub(crate) weight: u64,
+    /// By how much that may be too great.
+    pub(crate) over: u64,
+    /// What else is known of it, since it was last forgotten.
+    pub(crate) value: T,
+}
+
+impl<T: Default> Top<T> {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most: most.max(2), floor: 0, kept: HashMap::default() }
+    }
+
+    /// Adds to the weight of a thing.
+    pub(crate) fn add(&mut self, key: &[u8], weight: u64) -> &mut T {
+        let key = &key[..key.len().min(LONGEST_KEY)];
+        // Looked up twice where it is new: an entry would need a copy of the key each time.
+        if !self.kept.contains_key(key) {
+            if self.kept.len() == self.most {
+                self.forget_half();
+            }
+            let kept = Kept { weight: self.floor, over: self.floor, value: T::default() };
+            self.kept.insert(key.into(), kept);
+        }
+        let kept = self.kept.get_mut(key).expect("it was added");
+        kept.weight = kept.weight.saturating_add(weight);
+        &mut kept.value
+    }
+
+    fn forget_half(&mut self) {
+        let mut weights: Vec<u64> = self.kept.values().map(|kept| kept.weight).collect();
+        let half = weights.len() / 2;
+        let (_, floor, _) = weights.select_nth_unstable(half);
+        let floor = *floor;
+        let mut left = half;
+        self.kept.retain(|_, kept| {
+            let goes = kept.weight <= floor && left > 0;
+            left -= usize::from(goes);
+            !goes
+        });
+        self.floor = self.floor.max(floor);
+    }
+
+    /// The heaviest, at most `count`: those of which more is certain first, and in the order of their keys where that is equal.
+    pub(crate) fn heaviest(&self, count: usize) -> Vec<(&[u8], &Kept<T>)> {
+        let mut all: Vec<_> = self.kept.iter().map(|(key, kept)| (&**key, kept)).collect();
+        all.sort_by(|(key, kept), (other, beside)| {
+            (beside.weight - beside.over).cmp(&(kept.weight - kept.over)).then(key.cmp(other))
+        });
+        all.truncate(count);
+        all
+    }
+
+    /// How many things are kept.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Whether there were more things than could be kept.
+    #[cfg(test)]
+    pub(crate) fn has_forgotten(&self) -> bool {
+        self.floor > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_things_are_counted_exactly() {
+        let mut top = Top::<u64>::new(100);
+        for number in 0..1000_u64 {
+            *top.add(format!("{}", number % 7).as_bytes(), 2) += 1;
+        }
+        let first = top.heaviest(1)[0];
+        assert_eq!((first.0, first.1.weight, first.1.over, first.1.value), (&b"0"[..], 286, 0, 143));
+        assert!(!top.has_forgotten() && top.len() == 7);
+    }
+
+    #[test]
+    fn the_heavy_are_found_among_any_number_and_bounds_hold() {
+        for seed in 0..20 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let (mut top, mut exact) = (Top::<()>::new(64), HashMap::<String, u64>::new());
+            for _ in 0..50_000 {
+                let key = match random.u8(..10) {
+                    0..3 => format!("heavy {}", random.u8(..3)),
+                    _ => format!("rare {}", random.u32(..)),
+                };
+                top.add(key.as_bytes(), 1);
+                *exact.entry(key).or_default() += 1;
+                assert!(top.len() <= 64);
+            }
+            let found = top.heaviest(3);
+            assert!(found.iter().all(|(key, _)| key.starts_with(b"heavy")), "seed {seed}");
+            for (key, kept) in top.heaviest(64) {
+                let count = exact[str::from_utf8(key).expect("text")];
+                assert!(kept.weight - kept.over <= count && count <= kept.weight, "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_key_takes_bounded_room() {
+        let mut top = Top::<()>::new(2);
+        top.add(&[b'x'; 100_000], 1);
+        assert_eq!(top.heaviest(1)[0].0.len(), LONGEST_KEY);
+    }
+}

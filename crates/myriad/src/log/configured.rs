@@ -1,0 +1,124 @@
+//! Logs of a configuration: their files, and the formats of their lines.
+
+use std::path::{Path, PathBuf};
+
+use myriad_conf::Settings;
+use myriad_conf::model::{HttpConf, LogEscape};
+use myriad_tally::Layout;
+
+use crate::configuration::Origin;
+use crate::paths::Paths;
+use crate::{cli, wordpress};
+
+/// What a configuration says of its logs.
+#[derive(Debug, Default)]
+pub(super) struct Configured {
+    /// Access logs, with the number of their format where it can be read back.
+    access: Vec<(PathBuf, Option<usize>)>,
+    errors: Vec<PathBuf>,
+    formats: Vec<(String, Layout)>,
+}
+
+impl Configured {
+    /// The configuration that `-c` and `-p` name, else the default one, else that of `myriad wordpress`.
+    pub(super) fn find(server: &cli::Options) -> Result<Self, String> {
+        let paths = Paths::new(server);
+        if server.configuration.is_none() && !paths.configuration.exists() {
+            let prefix = server.prefix.is_some().then_some(paths.prefix);
+            return Ok(Self::of_preset(&wordpress::prefix(prefix.as_deref())));
+        }
+        let directives = server.directives.clone().unwrap_or_default();
+        let origin = Origin { paths, directives, preset: None };
+        let model = origin.survey().map_err(crate::configuration::errors_of)?.model;
+        let mut found = Self::default();
+        found.errors_of(&origin.paths, &model.main.error_logs);
+        if model.main.error_logs.is_empty() {
+            found.errors.extend(origin.paths.error_log.clone());
+        }
+        if let Some(http) = &model.http {
+            found.http(&origin.paths, http);
+        }
+        if let Some(stream) = &model.stream {
+            for settings in stream.levels() {
+                found.errors_of(&origin.paths, &settings.log.error);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The logs of `myriad wordpress` and `myriad php`, whose configuration is no file.
+    fn of_preset(prefix: &Path) -> Self {
+        let folder = prefix.join("logs");
+        Self {
+            access: vec![(folder.join("access.log"), None)],
+            errors: vec![folder.join("error.log")],
+            formats: Vec::new(),
+        }
+    }
+
+    fn http(&mut self, paths: &Paths, http: &HttpConf) {
+        for format in &http.log_formats {
+            if let Some(layout) = Layout::of(&format.format.lossy(), format.escape == LogEscape::Json) {
+                self.formats.push((format.name.clone(), layout));
+            }
+        }
+        for settings in http.levels() {
+            self.level(paths, settings);
+        }
+    }
+
+    fn level(&mut self, paths: &Paths, settings: &Settings) {
+        for log in settings.log.access.iter().filter(|log| log.syslog.is_none() && !log.path.has_variables())
+        {
+            let format = self.formats.iter().position(|(name, _)| *name == log.format);
+            let path = paths.complete(log.path.bytes());
+            if !self.access.iter().any(|(known, _)| *known == path) {
+                self.access.push((path, format));
+            }
+        }
+        self.errors_of(paths, &settings.log.error);
+    }
+
+    fn errors_of(&mut self, paths: &Paths, logs: &[myriad_conf::settings::ErrorLog]) {
+        for log in logs.iter().filter(|log| log.syslog.is_none() && log.target.bytes() != b"stderr") {
+            let path = paths.complete(log.target.bytes());
+            if !self.errors.contains(&path) {
+                self.errors.push(path);
+            }
+        }
+    }
+
+    /// Files that are there.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let all = self.access.iter().map(|(path, _)| path).chain(&self.errors);
+        all.filter(|path| path.is_file()).cloned().collect()
+    }
+
+    /// Files that it names, for a message.
+    pub(super) fn shown(&self) -> String {
+        let all = self.access.iter().map(|(path, _)| path).chain(&self.errors);
+        all.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The layout of a file, also after it was rotated.
+    pub(super) fn layout(&self, path: &Path) -> Option<&Layout> {
+        let path = std::path::absolute(path).ok()?;
+        let path = path.as_os_str().as_encoded_bytes();
+        let fits = |known: &Path| {
+            let rest = path.strip_prefix(known.as_os_str().as_encoded_bytes());
+            rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'.' | b'-')))
+        };
+        let format = self.access.iter().find(|(known, _)| fits(known))?.1?;
+        self.formats.get(format).map(|(_, layout)| layout)
+    }
+
+    /// The layout of that name.
+    pub(super) fn named(&self, name: &str) -> Option<&Layout> {
+        self.formats.iter().find(|(known, _)| known == name).map(|(_, layout)| layout)
+    }
+
+    /// Every layout, with its name.
+    pub(super) fn layouts(&self) -> impl Iterator<Item = &Layout> {
+        self.formats.iter().map(|(_, layout)| layout)
+    }
+}

@@ -1,0 +1,118 @@
+//! Ticks, purges and ranked pages from the control socket.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::Duration;
+
+use super::event::Event;
+use super::tick::{Line, Page, Tick};
+use crate::admin::Running;
+use crate::pidfile::reason;
+
+/// Rankings, in the order of the views that show them.
+pub(super) const RANKINGS: [&str; 3] = ["requests", "misses", "slow"];
+
+/// Longest line of an answer.
+const LONGEST: u64 = 16 << 20;
+/// Longest silence: a tick comes every second.
+const SILENCE: Duration = Duration::from_secs(15);
+/// How often rankings are asked for, and a server that has gone.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Asks, and gives each line of the answer to `tell` until that returns `false` or the answer ends.
+fn ask(running: &Running, question: &str, mut tell: impl FnMut(Line) -> bool) -> Result<(), String> {
+    let mut stream = running.reach()?;
+    stream.set_read_timeout(Some(SILENCE)).map_err(|error| reason(&error))?;
+    let sent = stream.write_all(format!("{question}\n").as_bytes());
+    let mut lines = BufReader::with_capacity(64 << 10, stream);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = (&mut lines).take(LONGEST).read_until(b'\n', &mut line).map_err(|error| reason(&error))?;
+        if read == 0 {
+            let why = sent.err().map(|error| format!(" ({})", reason(&error))).unwrap_or_default();
+            return Err(format!("the server broke the answer off{why}"));
+        }
+        match serde_json::from_slice(&line)
+            .map_err(|error| format!("an answer that makes no sense: {error}"))?
+        {
+            Line::End(_) => return Ok(()),
+            Line::Error(error) => return Err(error),
+            line => {
+                if !tell(line) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// The next ticks, so many.
+pub(super) fn ticks(running: &Running, count: u64) -> Result<Vec<Tick>, String> {
+    let mut ticks = Vec::new();
+    ask(running, &format!("{{\"live\":{{\"ticks\":{count}}}}}"), |line| {
+        if let Line::Tick(tick) = line {
+            ticks.push(*tick);
+        }
+        true
+    })?;
+    Ok(ticks)
+}
+
+/// A ranking of pages.
+pub(super) fn ranking(running: &Running, by: &str) -> Result<Vec<Page>, String> {
+    let mut pages = Vec::new();
+    ask(running, &format!("{{\"tops\":{{\"by\":\"{by}\",\"limit\":100}}}}"), |line| {
+        if let Line::Tops(tops) = line {
+            pages = tops.pages;
+        }
+        true
+    })?;
+    Ok(pages)
+}
+
+/// Sends what happens from now on. A server that goes is asked again until it is back.
+///
+/// # Errors
+/// No server answers now.
+pub(super) fn start(running: &Running, sender: &Sender<Event>) -> Result<(), String> {
+    ticks(running, 1)?;
+    let (server, events) = (running.clone(), sender.clone());
+    thread::spawn(move || {
+        loop {
+            let mut is_new = true;
+            let ended = ask(&server, "{\"live\":{\"ticks\":0}}", |line| {
+                if std::mem::take(&mut is_new) && events.send(Event::Connected).is_err() {
+                    return false;
+                }
+                let event = match line {
+                    Line::Tick(tick) => Event::Tick(tick),
+                    Line::PurgeEvent(purge) => Event::Purge(purge),
+                    _ => return true,
+                };
+                events.send(event).is_ok()
+            });
+            // A reload ends the stream, too.
+            let why = ended.err().unwrap_or_else(|| "the server ended the stream".to_owned());
+            if events.send(Event::Broken(why)).is_err() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(500));
+        }
+    });
+    let (server, events) = (running.clone(), sender.clone());
+    thread::spawn(move || {
+        loop {
+            for by in RANKINGS {
+                if let Ok(pages) = ranking(&server, by)
+                    && events.send(Event::Ranking(by, pages)).is_err()
+                {
+                    return;
+                }
+            }
+            thread::sleep(PAUSE);
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! Command line of `myriad top`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::admin::{Known, Words};
+use crate::cli;
+
+pub(crate) const USAGE: &str = "\
+Usage: myriad top [--once]
+
+Shows what a running server does, second by second: requests by what the cache
+did, time to first byte, origins and PHP, zones, pages, misses with the reason,
+purges. Over ssh: ssh -t HOST myriad top
+
+  --once          : one snapshot as plain text, for scripts
+
+Keys: 1 to 5 or Tab choose a view, p pauses, ? helps, q ends.
+
+Which server:
+  -c FILE         : the one with this configuration (default: as for -t)
+  -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
+  --socket PATH   : the one behind this control socket
+
+Exit status: 0; 1 after an error.
+";
+
+const OPTIONS: &[Known] = &[("--once", false)];
+
+/// What is asked.
+#[derive(Debug)]
+pub(super) struct Options {
+    pub(super) server: cli::Options,
+    pub(super) socket: Option<PathBuf>,
+    pub(super) once: bool,
+}
+
+impl Options {
+    /// Reads the words after `myriad top`; `None` if help is asked for.
+    pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
+        let words = Words::parse(arguments, OPTIONS)?;
+        if words.help {
+            return Ok(None);
+        }
+        if let Some(word) = words.plain.first() {
+            return Err(format!("\"{word}\" is too much here (see myriad top --help)"));
+        }
+        Ok(Some(Self { once: words.has("--once"), socket: words.socket, server: words.server }))
+    }
+}

@@ -1,0 +1,95 @@
+//! Lines of a screen: text that fits, colors, bars.
+
+/// What a terminal can show.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paint {
+    pub(super) has_colors: bool,
+    pub(super) has_unicode: bool,
+}
+
+/// Numbers of colors (ECMA-48).
+pub(super) const BOLD: &str = "1";
+pub(super) const DIM: &str = "2";
+pub(super) const REVERSED: &str = "7";
+pub(super) const RED: &str = "31";
+pub(super) const GREEN: &str = "32";
+pub(super) const YELLOW: &str = "33";
+pub(super) const BLUE: &str = "34";
+pub(super) const CYAN: &str = "36";
+
+impl Paint {
+    pub(super) fn color(&self, color: &str, text: &str) -> String {
+        if self.has_colors && !text.is_empty() {
+            format!("\x1b[{color}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// What a stranger wrote, harmless, and cut to `width` columns.
+    pub(super) fn foreign(&self, text: &str, width: usize) -> String {
+        self.cut(&myriad_log::escaped(text), width)
+    }
+
+    /// The first `width` columns of a text.
+    pub(super) fn cut(&self, text: &str, width: usize) -> String {
+        let ascii;
+        let text = if self.has_unicode || text.is_ascii() {
+            text
+        } else {
+            ascii = text.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect::<String>();
+            &ascii
+        };
+        if text.chars().count() <= width {
+            return text.to_owned();
+        }
+        let mark = if self.has_unicode { '…' } else { '~' };
+        text.chars().take(width.saturating_sub(1)).chain([mark]).collect()
+    }
+
+    /// Values as columns of eight heights, the newest at the right; `width` columns, the greatest value fills one.
+    pub(super) fn spark(&self, values: &[u64], width: usize) -> String {
+        const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        const ASCII: [char; 9] = [' ', '.', '.', ':', ':', '-', '=', '+', '#'];
+        let heights = if self.has_unicode { BLOCKS } else { ASCII };
+        let values = &values[values.len().saturating_sub(width)..];
+        let most = values.iter().copied().max().unwrap_or(0).max(1);
+        let column = |value: &u64| heights[(value * 8).div_ceil(most).min(8) as usize];
+        let blanks = std::iter::repeat_n(' ', width - values.len());
+        blanks.chain(values.iter().map(column)).collect()
+    }
+
+    /// A bar of `width` columns, filled by a share.
+    pub(super) fn bar(&self, part: u64, all: u64, width: usize) -> String {
+        let filled = if all == 0 { 0 } else { (part as f64 * width as f64 / all as f64).round() as usize };
+        let filled = filled.min(width);
+        let (full, empty) = if self.has_unicode { ("█", "░") } else { ("#", ".") };
+        full.repeat(filled) + &empty.repeat(width - filled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_show_the_newest_and_anything_above_nothing() {
+        let paint = Paint { has_colors: false, has_unicode: true };
+        assert_eq!(paint.spark(&[0, 1, 50, 100], 6), "   ▁▄█");
+        assert_eq!(paint.spark(&[9, 100, 0], 2), "█ ");
+        assert_eq!(paint.spark(&[], 3), "   ");
+        assert_eq!(paint.bar(1, 2, 4), "██░░");
+        assert_eq!(paint.bar(9, 0, 2), "░░");
+    }
+
+    #[test]
+    fn without_unicode_everything_is_ascii() {
+        let paint = Paint { has_colors: false, has_unicode: false };
+        let all =
+            [paint.spark(&[1, 2, 3, 900], 9), paint.bar(1, 3, 9), paint.foreign("é\u{1b}[2J-and-so-on", 9)];
+        assert!(
+            all.iter().all(|text| text.is_ascii() && text.chars().count() <= 9 && !text.contains('\u{1b}')),
+            "{all:?}"
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! The terminal: taken whole, and given back as it was, whatever ends the command.
+
+use std::io::{self, Read, Write};
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr,
+};
+
+use super::event::{Event, Key};
+
+/// The terminal while it is taken. Dropped, also by a panic, it gives it back.
+pub(super) struct Screen {
+    before: Termios,
+}
+
+impl Screen {
+    /// Takes the terminal: keys come at once and unseen, the screen is another one than that of the shell.
+    pub(super) fn take() -> io::Result<Self> {
+        let before = tcgetattr(io::stdin())?;
+        let mut raw = before.clone();
+        raw.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        // `read` returns with the first byte.
+        raw.special_codes[SpecialCodeIndex::VMIN] = 1;
+        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
+        let screen = Self { before };
+        write(b"\x1b[?1049h\x1b[?25l\x1b[2J")?;
+        Ok(screen)
+    }
+
+    /// Shows these lines from the top, and nothing below them.
+    pub(super) fn draw(&mut self, lines: &[String], height: usize) -> io::Result<()> {
+        let mut out = String::from("\x1b[H");
+        for (number, line) in lines.iter().take(height).enumerate() {
+            out.push_str(if number == 0 { "" } else { "\r\n" });
+            out.push_str(line);
+            out.push_str("\x1b[K");
+        }
+        out.push_str("\x1b[J");
+        write(out.as_bytes())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = write(b"\x1b[0m\x1b[?25h\x1b[?1049l");
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+    }
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+/// Columns and lines of the terminal, at least 40 and 10.
+pub(super) fn size() -> (usize, usize) {
+    let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
+    let (columns, rows) = size.map_or((80, 24), |size| (size.ws_col, size.ws_row));
+    (usize::from(columns).clamp(40, 400), usize::from(rows).max(10))
+}
+
+/// Sends each key, and that there are no more.
+pub(super) fn keys(events: Sender<Event>) {
+    thread::spawn(move || {
+        let mut bytes = [0; 64];
+        loop {
+            let read = io::stdin().read(&mut bytes).unwrap_or(0);
+            for key in keys_of(&bytes[..read]) {
+                if events.send(Event::Key(key)).is_err() {
+                    return;
+                }
+            }
+            if read == 0 {
+                let _ = events.send(Event::Key(Key::Quit));
+                return;
+            }
+        }
+    });
+}
+
+/// Keys of what a terminal sends at once. A sequence of a function key is none of them.
+fn keys_of(bytes: &[u8]) -> Vec<Key> {
+    match bytes {
+        // The escape key alone ends, as q does.
+        [0x1b] => vec![Key::Quit],
+        [0x1b, ..] => Vec::new(),
+        _ => bytes.iter().filter_map(|byte| key(*byte)).collect(),
+    }
+}
+
+fn key(byte: u8) -> Option<Key> {
+    match byte {
+        b'q' | b'Q' | 3 | 4 => Some(Key::Quit),
+        b'\t' => Some(Key::Tab),
+        b' ' => Some(Key::Letter('p')),
+        b'!'..=b'~' => Some(Key::Letter(char::from(byte.to_ascii_lowercase()))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_known_and_sequences_are_none() {
+        assert_eq!(keys_of(b"1\tq"), [Key::Letter('1'), Key::Tab, Key::Quit]);
+        assert_eq!(keys_of(b"\x1b[A"), []);
+        assert_eq!(keys_of(b"\x1b"), [Key::Quit]);
+        assert_eq!(keys_of(b" ?\x00"), [Key::Letter('p'), Key::Letter('?')]);
+        assert_eq!(keys_of(b""), []);
+    }
+}

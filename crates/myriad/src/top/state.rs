@@ -1,0 +1,112 @@
+//! What is known of the server, and what is looked at.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::event::Key;
+use super::tick::{Counts, Page, Purge, Tick};
+
+/// Seconds of which counts are kept: as many as the widest terminal shows.
+const SECONDS: usize = 400;
+/// Purges that are kept.
+const PURGES: usize = 100;
+
+/// A screen full of something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum View {
+    #[default]
+    Overview,
+    Pages,
+    Misses,
+    Origins,
+    Zones,
+}
+
+impl View {
+    pub(super) const ALL: [(Self, &'static str); 5] = [
+        (Self::Overview, "Overview"),
+        (Self::Pages, "Pages"),
+        (Self::Misses, "Misses"),
+        (Self::Origins, "Origins"),
+        (Self::Zones, "Zones"),
+    ];
+}
+
+/// What is known, and what is looked at.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) tick: Option<Tick>,
+    /// Counts of seconds, the newest last, each made a rate by its interval.
+    pub(super) seconds: VecDeque<Counts>,
+    rankings: HashMap<&'static str, Vec<Page>>,
+    /// The newest first.
+    pub(super) purges: VecDeque<Purge>,
+    pub(super) view: View,
+    pub(super) is_paused: bool,
+    pub(super) helps: bool,
+    /// Why there are no ticks.
+    pub(super) broken: Option<String>,
+}
+
+impl State {
+    pub(super) fn tick(&mut self, tick: Tick) {
+        if self.is_paused {
+            return;
+        }
+        if self.seconds.len() == SECONDS {
+            self.seconds.pop_front();
+        }
+        self.seconds.push_back(rates(&tick));
+        self.tick = Some(tick);
+    }
+
+    pub(super) fn ranking(&mut self, by: &'static str, pages: Vec<Page>) {
+        if !self.is_paused {
+            self.rankings.insert(by, pages);
+        }
+    }
+
+    pub(super) fn purge(&mut self, purge: Purge) {
+        self.purges.push_front(purge);
+        self.purges.truncate(PURGES);
+    }
+
+    pub(super) fn ranked(&self, by: &str) -> &[Page] {
+        self.rankings.get(by).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn key(&mut self, key: Key) {
+        match key {
+            Key::Letter('p') => self.is_paused = !self.is_paused,
+            Key::Letter('?' | 'h') => self.helps = !self.helps,
+            Key::Letter(digit @ '1'..='5') => {
+                self.view = View::ALL[digit as usize - '1' as usize].0;
+                self.helps = false;
+            }
+            Key::Tab => {
+                let at = View::ALL.iter().position(|(view, _)| *view == self.view).unwrap_or(0);
+                self.view = View::ALL[(at + 1) % View::ALL.len()].0;
+                self.helps = false;
+            }
+            Key::Letter(_) | Key::Quit => {}
+        }
+    }
+}
+
+/// Counts of an interval, by the second.
+fn rates(tick: &Tick) -> Counts {
+    let rate = |count: u64| count.saturating_mul(1000) / tick.interval_ms.max(1);
+    let delta = tick.delta;
+    Counts {
+        requests: rate(delta.requests),
+        bytes: rate(delta.bytes),
+        fetches: rate(delta.fetches),
+        accepted: rate(delta.accepted),
+        status_4xx: rate(delta.status_4xx),
+        status_5xx: rate(delta.status_5xx),
+        hit: rate(delta.hits()),
+        miss: rate(delta.misses()),
+        bypass: rate(delta.bypass),
+        uncached: rate(delta.uncached),
+        ..Counts::default()
+    }
+}
