@@ -256,7 +256,7 @@ fn errors(report: &Report, style: &Style) -> String {
         };
         let head = format!("{:>9}  ", at_least(group.count, group.over));
         let level = format!("[{}] ", (style.escaped)(&group.level));
-        let room = style.width.saturating_sub(11 + level.len());
+        let room = style.width.saturating_sub(head.len() + level.len());
         let text = cut(&(style.escaped)(&group.message), room, style.has_unicode);
         let _ = writeln!(out, "{head}{}{text}", style.paint(color, &level));
         let indented = |out: &mut String, text: &str| {

@@ -117,7 +117,7 @@ impl Tally {
     /// Counts a request.
     pub fn visit(&mut self, visit: &Visit<'_>) {
         self.requests += 1;
-        self.bytes += visit.bytes;
+        self.bytes = self.bytes.saturating_add(visit.bytes);
         let class = visit.status.map_or(0, |status| usize::from(status / 100)).min(5);
         self.classes[class] += 1;
         self.time(visit.time_s);
@@ -126,7 +126,7 @@ impl Tally {
         page::name(&visit.host, &visit.uri, &mut self.page);
         let of_page = self.pages.add(&self.page, 1);
         of_page.requests += 1;
-        of_page.bytes += visit.bytes;
+        of_page.bytes = of_page.bytes.saturating_add(visit.bytes);
         of_page.errors += u64::from(class >= 4);
         if let Some(took_us) = visit.took_us {
             self.times.add(took_us);
@@ -168,7 +168,7 @@ impl Tally {
         }
         let network = network(&visit.address);
         let of = self.addresses.add(network.as_deref().unwrap_or(&visit.address), 1);
-        of.bytes += visit.bytes;
+        of.bytes = of.bytes.saturating_add(visit.bytes);
         of.errors += u64::from(is_error);
         if let Some(minute) = visit.time_s.map(|time_s| time_s / 60) {
             of.of_minute = if of.minute == minute { of.of_minute + 1 } else { 1 };
@@ -179,7 +179,7 @@ impl Tally {
 
     /// Counts a line of the error log.
     pub fn fault(&mut self, fault: &Fault<'_>) {
-        self.fault_lines += fault.count;
+        self.fault_lines = self.fault_lines.saturating_add(fault.count);
         self.time(fault.time_s);
         self.group.clear();
         self.group.push_str(&fault.level);

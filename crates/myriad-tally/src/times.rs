@@ -23,7 +23,7 @@ impl Default for Times {
 impl Times {
     pub(crate) fn add(&mut self, took_us: u64) {
         self.count += 1;
-        self.sum_us += took_us;
+        self.sum_us = self.sum_us.saturating_add(took_us);
         self.max_us = self.max_us.max(took_us);
         let bucket = &mut self.buckets[bucket(took_us)];
         *bucket = bucket.saturating_add(1);

@@ -7,11 +7,11 @@ use myriad_admin::{PageRequest, Reply, Request as Asked};
 use myriad_conf::{Source, directive_at, place_of};
 use myriad_exchange::exchange::{Exchange, Line, Question, Step};
 
+use super::admission::Turn;
 use super::answer::{self, Refusal};
 use super::arguments::Arguments;
 use super::call::Call;
 use super::scope::Scope;
-use super::admission::Turn;
 use crate::admin::Administrator;
 
 /// Methods that may be asked about: nothing of them has an effect.

@@ -64,6 +64,9 @@ pub(super) fn cut(text: &str, width: usize, has_unicode: bool) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
+    if width == 0 {
+        return String::new();
+    }
     let mark = if has_unicode { '…' } else { '~' };
     text.chars().take(width.saturating_sub(1)).chain([mark]).collect()
 }

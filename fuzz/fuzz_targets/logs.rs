@@ -1,0 +1,41 @@
+//! Lines of access and error logs, formats, and what they come to on a terminal: nothing is wider than the terminal, or steers it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use myriad_tally::{Layout, Question, Report, Style, Tally, read_fault, read_object, render};
+
+const ALL: [Question; 7] = [
+    Question::Summary,
+    Question::Hours,
+    Question::Pages,
+    Question::Slow,
+    Question::Missed,
+    Question::Floods,
+    Question::Errors,
+];
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let format = String::from_utf8_lossy(lines.next().unwrap_or_default()).into_owned();
+    let layouts = [Some(Layout::combined()), Layout::of(&format, false), Layout::of(&format, true)];
+    let mut tally = Tally::default();
+    for line in lines {
+        for layout in layouts.iter().flatten() {
+            if let Some(visit) = layout.read(line) {
+                tally.visit(&visit);
+            }
+        }
+        let text = String::from_utf8_lossy(line);
+        if let Some(visit) = read_object(&text) {
+            tally.visit(&visit);
+        }
+        if let Some(fault) = read_fault(&text, |_| 60) {
+            tally.fault(&fault);
+        }
+    }
+    let escaped = |text: &str| text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let style = Style { width: 80, has_colors: false, has_unicode: true, offset_minutes: |_| 60, escaped };
+    for line in render(&Report::of(&tally, 10), &ALL, &style).lines() {
+        assert!(line.chars().count() <= 80 && !line.chars().any(char::is_control), "{line}");
+    }
+});
