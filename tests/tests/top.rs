@@ -1,0 +1,51 @@
+//! `myriad top --once`: a snapshot of what a control socket tells.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixListener;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use myriad_tests::{Place, binary};
+
+const TICK: &str = r#"{"tick":{"at_ms":1764003600000,"interval_ms":1000,"started_ms":1764000000000,"reloads":1,"total":{"requests":1500,"hit":90,"miss":10},
+"delta":{"requests":1200,"hit":1100,"miss":100,"fetches":101},"first_byte":{"all":{"count":1200,"p50":0.08,"p90":0.4,"p99":2.5,"max":41.0}},
+"connections":{"active":7,"reading":0,"writing":1,"waiting":6},"origins":[{"group":"php","server":"unix:/php.sock","state":"up","children":8,"children_idle":5}],
+"zones":[{"zone":"pages","memory":{"pages":12,"bytes":1048576,"limit_bytes":2097152}}],"workers":[{"worker":0}]}}"#;
+const TOPS: &str = "{\"tops\":{\"pages\":[{\"url\":\"http://a.test/\\u001b[2Jx\",\"count\":57,\"cache\":\"BYPASS\",\"reason\":\"personal cookie\",\"status\":200}]}}";
+
+#[test]
+fn a_snapshot_is_plain_text_that_no_visitor_steers() {
+    let place = Place::new();
+    let listener = UnixListener::bind(place.path("control.sock")).expect("a socket");
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut asked = String::new();
+            BufReader::new(&stream).read_line(&mut asked).expect("a question");
+            let answer = if asked.contains("live") { TICK.replace('\n', "") } else { TOPS.to_owned() };
+            stream
+                .write_all(format!("{answer}\n{{\"end\":{{\"next\":null}}}}\n").as_bytes())
+                .expect("an answer");
+        }
+    });
+    let run = |socket: &str| {
+        let mut command = Command::new(binary());
+        command.args(["top", "--once", "--socket"]).arg(place.path(socket)).env("LANG", "C.UTF-8");
+        command.env("COLUMNS", "100").stdin(Stdio::null()).output().expect("it runs")
+    };
+    let output = run("control.sock");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{text}");
+    for part in [
+        "hit          1,100/s",
+        "from the cache 91.6 % now, 90.0 % since",
+        "php unix:/php.sock",
+        "personal cookie     http://a.test/\\x1B[2Jx",
+        "0.08ms",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    assert!(!text.contains('\u{1b}') && text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let output = run("none.sock");
+    let errors = String::from_utf8(output.stderr).expect("text");
+    assert!(output.status.code() == Some(1) && errors.contains("no Myriad is running"), "{errors}");
+}
