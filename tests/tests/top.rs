@@ -37,7 +37,7 @@ fn a_snapshot_is_plain_text_that_no_visitor_steers() {
     assert!(output.status.success(), "{text}");
     for part in [
         "hit          1,100/s",
-        "from the cache 91.6 % now, 90.0 % since",
+        "from the cache 91.7 % now, 90.0 % since",
         "php unix:/php.sock",
         "personal cookie     http://a.test/\\x1B[2Jx",
         "0.08ms",

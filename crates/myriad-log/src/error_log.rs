@@ -50,7 +50,9 @@ impl Sink {
 
     /// Writes how often messages were held back whose time is over at `now_ms`, milliseconds since the epoch.
     pub(crate) fn write_repeats(&self, now_ms: u64) {
-        self.repeats().due(now_ms).iter().for_each(|held| self.write_held(held));
+        for held in self.repeats().due(now_ms) {
+            self.write_held(&held);
+        }
     }
 
     fn write_held(&self, held: &Held) {
@@ -194,7 +196,9 @@ impl Message {
             let said = (self.text.as_str(), self.context);
             let (is_written, held) =
                 target.sink.repeats().admit(self.level, said, target.is_json, self.now_ms);
-            held.iter().for_each(|held| target.sink.write_held(held));
+            for held in &held {
+                target.sink.write_held(held);
+            }
             if !is_written {
                 return;
             }

@@ -41,9 +41,13 @@ impl Logs {
     /// `log` what of access logs was lost. Meant to be called about once a second.
     pub fn tend(&self, now_ms: u64, log: &ErrorLog) {
         let files: Vec<_> = self.files.lock().values().map(Arc::clone).collect();
-        files.into_iter().for_each(|file| Sink::File(file).write_repeats(now_ms));
+        for file in files {
+            Sink::File(file).write_repeats(now_ms);
+        }
         let syslogs: Vec<_> = self.syslogs.lock().iter().map(|(_, syslog)| Arc::clone(syslog)).collect();
-        syslogs.into_iter().for_each(|syslog| Sink::Syslog(syslog).write_repeats(now_ms));
+        for syslog in syslogs {
+            Sink::Syslog(syslog).write_repeats(now_ms);
+        }
         Sink::Stderr.write_repeats(now_ms);
         for loss in self.threads.losses() {
             log.write(Level::Alert, None, format_args!("{loss}"));

@@ -16,6 +16,9 @@ const MOST_MESSAGES: usize = 16;
 /// Longest message that is remembered, bytes; longer ones are all written.
 const LONGEST: usize = 1024;
 
+/// How messages are hashed, in all files of a process.
+static STATE: OnceLock<RandomState> = OnceLock::new();
+
 /// What one file remembers of its messages.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
@@ -62,7 +65,6 @@ impl Repeats {
         if level == Level::Debug || text.len() > LONGEST {
             return (true, Vec::new());
         }
-        static STATE: OnceLock<RandomState> = OnceLock::new();
         let hash = STATE.get_or_init(RandomState::new).hash_one((level as u8, is_json, text));
         let mut messages = self.messages.lock();
         let mut due = take_due(&mut messages, now_ms);

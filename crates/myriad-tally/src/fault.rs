@@ -75,9 +75,8 @@ fn read_json(line: &str) -> Option<Fault<'_>> {
 
 /// Appends the group that a message belongs to: numbers become `N`, what stands in quotes `"…"`. Numbers of the system's errors stay.
 pub(crate) fn group(message: &str, out: &mut String) {
-    let mut quotes = message.split('"');
     let mut is_quoted = false;
-    while let Some(part) = quotes.next() {
+    for part in message.split('"') {
         if is_quoted {
             out.push_str("\"…\"");
         } else {

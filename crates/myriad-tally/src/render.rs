@@ -125,7 +125,7 @@ fn summary(report: &Report, style: &Style) -> String {
     }
     if report.unread > 0 {
         let text = format!("{} lines could not be read: name their format by --format", count(report.unread));
-        out.push_str(&format!("{}\n", style.paint(Color::Yellow, &text)));
+        let _ = writeln!(out, "{}", style.paint(Color::Yellow, &text));
     }
     out
 }

@@ -70,6 +70,7 @@ impl Statuses {
 
 /// How long requests took, milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub struct Duration {
     /// On average.
     pub mean_ms: f64,
@@ -107,6 +108,7 @@ pub struct Hour {
 
 /// A page by requests.
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub struct Page {
     /// Host and path; of a query the names of its arguments.
     pub page: String,
@@ -135,6 +137,7 @@ pub struct Slow {
 
 /// A page by misses.
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub struct Missed {
     /// As in [`Page`].
     pub page: String,

@@ -96,7 +96,7 @@ pub(super) struct Losses {
 impl Losses {
     /// Counts the lines that `bytes` hold, or would have held.
     pub(super) fn add(&mut self, path: &Path, bytes: &[u8], why: Loss) {
-        let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let lines = bytes.split(|&byte| byte == b'\n').count().saturating_sub(1) as u64;
         if lines == 0 {
             return;
         }

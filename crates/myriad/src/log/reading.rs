@@ -48,7 +48,9 @@ pub(super) fn read(options: &Options) -> Result<Tally, String> {
             ));
         };
         let mut reader = Reader { options, form, tally: &mut tally };
-        first.iter().for_each(|line| reader.line(line));
+        for line in &first {
+            reader.line(line);
+        }
         reader.all(&mut source).map_err(told)?;
     }
     Ok(tally)
@@ -213,9 +215,8 @@ impl Reader<'_> {
             },
             Form::Errors => match read_fault(&text(line), local_time::offset_minutes) {
                 Some(fault) if self.is_within(fault.time_s) => self.tally.fault(&fault),
-                Some(_) => {}
                 // Lines of PHP and of panics go on below the first.
-                None => {}
+                Some(_) | None => {}
             },
         }
     }

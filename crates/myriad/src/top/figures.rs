@@ -33,9 +33,9 @@ pub(super) fn duration(ms: f64) -> String {
 
 pub(super) fn span(seconds: u64) -> String {
     match seconds {
-        ..60 => format!("{seconds}s"),
-        ..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        ..86_400 => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
         _ => format!("{}d{:02}h", seconds / 86_400, seconds / 3600 % 24),
     }
 }

@@ -65,7 +65,7 @@ fn once(running: &Running) -> Result<(), String> {
     }
     let paint = Paint { has_colors: false, has_unicode: terminal::has_unicode() };
     let mut output = Output::new();
-    for line in view::snapshot(&state, terminal::width(), &paint) {
+    for line in view::snapshot(&state, terminal::width(), paint) {
         if !output.line(&line)? {
             break;
         }
@@ -82,13 +82,13 @@ fn watch(running: &Running) -> Result<ExitCode, String> {
     // The first answer comes before the screen is taken: an error stands on the terminal as it was.
     let (sender, events) = mpsc::channel();
     feed::start(running, &sender)?;
-    let mut screen = Screen::take().map_err(|error| format!("the terminal: {error}"))?;
+    let _screen = Screen::take().map_err(|error| format!("the terminal: {error}"))?;
     screen::keys(sender);
     let paint = Paint { has_colors: terminal::has_colors(), has_unicode: terminal::has_unicode() };
     let mut state = State::default();
     loop {
         let (width, height) = screen::size();
-        if screen.draw(&view::screen(&state, (width, height), &paint), height).is_err() {
+        if screen::draw(&view::screen(&state, (width, height), paint), height).is_err() {
             return Ok(ExitCode::SUCCESS);
         }
         match events.recv_timeout(PATIENCE) {

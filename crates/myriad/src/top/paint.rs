@@ -18,7 +18,7 @@ pub(super) const BLUE: &str = "34";
 pub(super) const CYAN: &str = "36";
 
 impl Paint {
-    pub(super) fn color(&self, color: &str, text: &str) -> String {
+    pub(super) fn color(self, color: &str, text: &str) -> String {
         if self.has_colors && !text.is_empty() {
             format!("\x1b[{color}m{text}\x1b[0m")
         } else {
@@ -27,12 +27,12 @@ impl Paint {
     }
 
     /// What a stranger wrote, harmless, and cut to `width` columns.
-    pub(super) fn foreign(&self, text: &str, width: usize) -> String {
+    pub(super) fn foreign(self, text: &str, width: usize) -> String {
         self.cut(&myriad_log::escaped(text), width)
     }
 
     /// The first `width` columns of a text.
-    pub(super) fn cut(&self, text: &str, width: usize) -> String {
+    pub(super) fn cut(self, text: &str, width: usize) -> String {
         let ascii;
         let text = if self.has_unicode || text.is_ascii() {
             text
@@ -43,12 +43,15 @@ impl Paint {
         if text.chars().count() <= width {
             return text.to_owned();
         }
+        if width == 0 {
+            return String::new();
+        }
         let mark = if self.has_unicode { '…' } else { '~' };
         text.chars().take(width.saturating_sub(1)).chain([mark]).collect()
     }
 
     /// Values as columns of eight heights, the newest at the right; `width` columns, the greatest value fills one.
-    pub(super) fn spark(&self, values: &[u64], width: usize) -> String {
+    pub(super) fn spark(self, values: &[u64], width: usize) -> String {
         const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         const ASCII: [char; 9] = [' ', '.', '.', ':', ':', '-', '=', '+', '#'];
         let heights = if self.has_unicode { BLOCKS } else { ASCII };
@@ -60,7 +63,7 @@ impl Paint {
     }
 
     /// A bar of `width` columns, filled by a share.
-    pub(super) fn bar(&self, part: u64, all: u64, width: usize) -> String {
+    pub(super) fn bar(self, part: u64, all: u64, width: usize) -> String {
         let filled = if all == 0 { 0 } else { (part as f64 * width as f64 / all as f64).round() as usize };
         let filled = filled.min(width);
         let (full, empty) = if self.has_unicode { ("█", "░") } else { ("#", ".") };

@@ -29,18 +29,6 @@ impl Screen {
         write(b"\x1b[?1049h\x1b[?25l\x1b[2J")?;
         Ok(screen)
     }
-
-    /// Shows these lines from the top, and nothing below them.
-    pub(super) fn draw(&mut self, lines: &[String], height: usize) -> io::Result<()> {
-        let mut out = String::from("\x1b[H");
-        for (number, line) in lines.iter().take(height).enumerate() {
-            out.push_str(if number == 0 { "" } else { "\r\n" });
-            out.push_str(line);
-            out.push_str("\x1b[K");
-        }
-        out.push_str("\x1b[J");
-        write(out.as_bytes())
-    }
 }
 
 impl Drop for Screen {
@@ -48,6 +36,18 @@ impl Drop for Screen {
         let _ = write(b"\x1b[0m\x1b[?25h\x1b[?1049l");
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
+}
+
+/// Shows these lines from the top of a screen that is taken, and nothing below them.
+pub(super) fn draw(lines: &[String], height: usize) -> io::Result<()> {
+    let mut out = String::from("\x1b[H");
+    for (number, line) in lines.iter().take(height).enumerate() {
+        out.push_str(if number == 0 { "" } else { "\r\n" });
+        out.push_str(line);
+        out.push_str("\x1b[K");
+    }
+    out.push_str("\x1b[J");
+    write(out.as_bytes())
 }
 
 fn write(bytes: &[u8]) -> io::Result<()> {

@@ -104,6 +104,7 @@ pub(super) struct Queue {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
+#[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub(super) struct Zone {
     pub(super) zone: String,
     pub(super) memory: Tier,
@@ -124,6 +125,7 @@ pub(super) struct Tier {
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
+#[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub(super) struct Worker {
     pub(super) worker: u64,
     pub(super) requests: u64,

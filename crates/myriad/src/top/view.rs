@@ -6,7 +6,7 @@ use super::state::{State, View};
 use super::tick::{Counts, Page, Tick, Times};
 
 /// A whole screen: head, view, and a line of keys at the bottom.
-pub(super) fn screen(state: &State, (width, height): (usize, usize), paint: &Paint) -> Vec<String> {
+pub(super) fn screen(state: &State, (width, height): (usize, usize), paint: Paint) -> Vec<String> {
     let room = height.saturating_sub(3);
     let mut lines = vec![head(state, width, paint)];
     let body = match &state.tick {
@@ -39,7 +39,7 @@ pub(super) fn screen(state: &State, (width, height): (usize, usize), paint: &Pai
 }
 
 /// Everything, for a file or a pipe.
-pub(super) fn snapshot(state: &State, width: usize, paint: &Paint) -> Vec<String> {
+pub(super) fn snapshot(state: &State, width: usize, paint: Paint) -> Vec<String> {
     let Some(tick) = &state.tick else { return Vec::new() };
     let parts = [
         vec![head(state, width, paint)],
@@ -60,7 +60,7 @@ pub(super) fn snapshot(state: &State, width: usize, paint: &Paint) -> Vec<String
     lines
 }
 
-fn head(state: &State, width: usize, paint: &Paint) -> String {
+fn head(state: &State, width: usize, paint: Paint) -> String {
     let Some(tick) = &state.tick else { return paint.color(BOLD, "myriad top") };
     let up = span(tick.at_ms.saturating_sub(tick.started_ms) / 1000);
     let mut text =
@@ -73,10 +73,10 @@ fn head(state: &State, width: usize, paint: &Paint) -> String {
     paint.color(BOLD, &paint.foreign(&text, width))
 }
 
-fn keys(state: &State, width: usize, paint: &Paint) -> String {
+fn keys(state: &State, width: usize, paint: Paint) -> String {
     let (mut line, mut used) = (String::new(), 0);
     for (number, (view, name)) in View::ALL.iter().enumerate() {
-        let text = format!(" {} {name} ", number + 1);
+        let text = paint.cut(&format!(" {} {name} ", number + 1), width.saturating_sub(used));
         used += text.chars().count();
         line.push_str(&paint.color(if *view == state.view { REVERSED } else { DIM }, &text));
     }
@@ -84,7 +84,7 @@ fn keys(state: &State, width: usize, paint: &Paint) -> String {
     line + &paint.color(DIM, &paint.cut(rest, width.saturating_sub(used)))
 }
 
-fn help(paint: &Paint, width: usize) -> Vec<String> {
+fn help(paint: Paint, width: usize) -> Vec<String> {
     const HELP: [&str; 14] = [
         "  1 to 5, Tab   choose a view",
         "  p, blank      pause and go on; counts go on in the server",
@@ -104,7 +104,7 @@ fn help(paint: &Paint, width: usize) -> Vec<String> {
     HELP.iter().map(|line| paint.cut(line, width)).collect()
 }
 
-fn overview(state: &State, tick: &Tick, width: usize, room: usize, paint: &Paint) -> Vec<String> {
+fn overview(state: &State, tick: &Tick, width: usize, room: usize, paint: Paint) -> Vec<String> {
     let mut lines = traffic(state, tick, width, paint, true);
     let mut left = room.saturating_sub(lines.len());
     let mut add = |part: Vec<String>, most: usize| {
@@ -126,7 +126,7 @@ fn overview(state: &State, tick: &Tick, width: usize, room: usize, paint: &Paint
 }
 
 /// Rates with their last seconds, times, connections.
-fn traffic(state: &State, tick: &Tick, width: usize, paint: &Paint, has_past: bool) -> Vec<String> {
+fn traffic(state: &State, tick: &Tick, width: usize, paint: Paint, has_past: bool) -> Vec<String> {
     type Of = fn(&Counts) -> u64;
     const ROWS: [(&str, &str, Of); 6] = [
         ("requests", BOLD, |c| c.requests),
@@ -187,11 +187,11 @@ fn first_byte(name: &str, times: &Times) -> String {
     format!("  {name:<9}{half:>10}{nine:>11}{most:>11}{max:>10}{:>9}", count(times.count))
 }
 
-fn title(paint: &Paint, text: &str, head: &str, width: usize) -> Vec<String> {
+fn title(paint: Paint, text: &str, head: &str, width: usize) -> Vec<String> {
     vec![paint.color(BOLD, text), paint.color(DIM, &paint.cut(head, width))]
 }
 
-fn zones(tick: &Tick, width: usize, paint: &Paint) -> Vec<String> {
+fn zones(tick: &Tick, width: usize, paint: Paint) -> Vec<String> {
     let head = "ZONE             PAGES    MEMORY                  FILES      DISK    HITS  PURGED  FETCHING";
     let mut lines = title(paint, "Zones", head, width);
     for zone in &tick.zones {
@@ -216,7 +216,7 @@ fn zones(tick: &Tick, width: usize, paint: &Paint) -> Vec<String> {
     lines
 }
 
-fn origins(tick: &Tick, width: usize, paint: &Paint) -> Vec<String> {
+fn origins(tick: &Tick, width: usize, paint: Paint) -> Vec<String> {
     let head = "STATE        NOW   REQUESTS   FAILED  PHP: BUSY OF    QUEUE  SERVER";
     let mut lines = title(paint, "Origins", head, width);
     for origin in &tick.origins {
@@ -259,7 +259,7 @@ fn at_least(page: &Page) -> String {
     if page.over > 0.0 { format!(">{certain}") } else { certain }
 }
 
-fn pages(pages: &[Page], name: &str, width: usize, paint: &Paint) -> Vec<String> {
+fn pages(pages: &[Page], name: &str, width: usize, paint: Paint) -> Vec<String> {
     let mut lines = title(paint, name, " REQUESTS STATUS  PAGE", width);
     for page in pages {
         let line = format!("{:>9}{:>7}  ", at_least(page), page.status);
@@ -268,7 +268,7 @@ fn pages(pages: &[Page], name: &str, width: usize, paint: &Paint) -> Vec<String>
     lines
 }
 
-fn misses(pages: &[Page], width: usize, paint: &Paint) -> Vec<String> {
+fn misses(pages: &[Page], width: usize, paint: Paint) -> Vec<String> {
     let mut lines = title(paint, "Not from the cache", "   MISSED CACHE    WHY                 PAGE", width);
     for page in pages {
         let cache = page.cache.as_deref().unwrap_or("-");
@@ -281,7 +281,7 @@ fn misses(pages: &[Page], width: usize, paint: &Paint) -> Vec<String> {
     lines
 }
 
-fn slow(pages: &[Page], width: usize, paint: &Paint) -> Vec<String> {
+fn slow(pages: &[Page], width: usize, paint: Paint) -> Vec<String> {
     let mut lines = title(paint, "Slowest", "  SLOWEST     MEAN  PAGE", width);
     for page in pages {
         let shown = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), duration);
@@ -291,7 +291,7 @@ fn slow(pages: &[Page], width: usize, paint: &Paint) -> Vec<String> {
     lines
 }
 
-fn purges(state: &State, width: usize, paint: &Paint) -> Vec<String> {
+fn purges(state: &State, width: usize, paint: Paint) -> Vec<String> {
     let mut lines = title(paint, "Purges", "     AGO   PAGES  BY             KIND      WHAT", width);
     let now_ms = state.tick.as_ref().map_or(0, |tick| tick.at_ms);
     for purge in &state.purges {

@@ -40,7 +40,7 @@ fn each_view_fits_each_terminal_and_no_stranger_steers_it() {
         for key in ['1', '2', '3', '4', '5', '?'] {
             state.key(Key::Letter(key));
             for paint in [PAINT, Paint { has_colors: true, has_unicode: false }] {
-                let lines = screen(&state, size, &paint);
+                let lines = screen(&state, size, paint);
                 assert_eq!(lines.len(), size.1);
                 for line in lines {
                     let mut parts = line.split("\u{1b}[");
@@ -58,7 +58,7 @@ fn each_view_fits_each_terminal_and_no_stranger_steers_it() {
 
 #[test]
 fn a_snapshot_shows_rates_shares_origins_pages_and_reasons() {
-    let text = snapshot(&state(), 120, &PAINT).join("\n");
+    let text = snapshot(&state(), 120, PAINT).join("\n");
     for part in [
         "up 1h00m, 2 reloads, 123,456 requests",
         "requests     1,200/s",
@@ -85,10 +85,10 @@ fn a_pause_holds_what_is_shown_and_a_lost_server_is_told() {
     let Line::Tick(mut tick) = serde_json::from_str(TICK).expect("a line") else { panic!("no tick") };
     tick.total.requests = 7;
     state.tick(*tick);
-    assert!(screen(&state, (80, 24), &PAINT)[0].ends_with("123,456 requests   PAUSED"));
+    assert!(screen(&state, (80, 24), PAINT)[0].ends_with("123,456 requests   PAUSED"));
     state.key(Key::Letter('p'));
     state.broken = Some("gone".to_owned());
-    assert_eq!(screen(&state, (80, 24), &PAINT)[0], "myriad top   no server: gone");
+    assert_eq!(screen(&state, (80, 24), PAINT)[0], "myriad top   no server: gone");
     state.key(Key::Tab);
     assert_eq!(state.view, View::Pages);
 }
