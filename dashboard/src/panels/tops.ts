@@ -7,6 +7,8 @@ import { bytes, count, exact, NONE, percent, took } from "../format";
 import { table, type Cell, type Column } from "./table";
 
 const LIMIT = 8;
+/** What this page asks is left out. */
+const OWN = location.origin + location.pathname;
 
 export class TopLists {
     private reasons: Record<string, string> | null = null;
@@ -17,7 +19,7 @@ export class TopLists {
     async refresh(): Promise<void> {
         this.reasons ??= (await get<{ reasons: Record<string, string> }>("reasons").catch(() => ({ reasons: {} }))).reasons;
         const [requests, misses, slow] = await Promise.all(
-            ["requests", "misses", "slow"].map((by) => get<Tops>("tops", { by, limit: LIMIT })),
+            ["requests", "misses", "slow"].map((by) => get<Tops>("tops", { by, limit: 2 * LIMIT })),
         );
         if (requests) this.requests(requests);
         if (misses) this.misses(misses);
@@ -47,8 +49,9 @@ export class TopLists {
     }
 
     private list(id: string, caption: string, tops: Tops, columns: Column[], cells: (page: TopPage) => Cell[]): void {
-        const most = Math.max(...tops.pages.map((page) => page.count), 1);
-        const rows = tops.pages.map((page) => [this.page(page, page.count / most), ...cells(page)]);
+        const pages = tops.pages.filter((page) => !page.url.startsWith(OWN)).slice(0, LIMIT);
+        const most = Math.max(...pages.map((page) => page.count), 1);
+        const rows = pages.map((page) => [this.page(page, page.count / most), ...cells(page)]);
         table(byId(id), caption, [{ label: "Page", kind: "wide" }, ...columns], rows, "Nothing in the last minutes.");
     }
 
