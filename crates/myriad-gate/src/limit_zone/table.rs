@@ -62,9 +62,12 @@ pub(crate) fn weight(key: &[u8], overhead: usize) -> u32 {
     u32::try_from((overhead + key.len()).next_power_of_two()).unwrap_or(u32::MAX)
 }
 
+/// A table, with the text of its key and what was counted of it.
+type Kept<T> = (Vec<u8>, Arc<T>, Arc<LimitCounts>);
+
 /// Tables that outlive a reload, by the name of their zone. Each with the text of its key: what was counted by one key means
 /// nothing to another.
-pub struct Tables<T>(HashMap<String, (Vec<u8>, Arc<T>, Arc<LimitCounts>)>);
+pub struct Tables<T>(HashMap<String, Kept<T>>);
 
 impl<T> Default for Tables<T> {
     fn default() -> Self {
