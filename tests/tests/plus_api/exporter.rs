@@ -61,6 +61,59 @@ fn exporter_reads_stub_status() {
 }
 
 #[test]
+fn exporter_reads_the_api_as_that_of_nginx_plus() {
+    let site = Site::start(SITE);
+    for path in ["/", "/", "/missing", "/rare", "/kept"] {
+        site.server.get(path);
+    }
+    let uri = format!("http://127.0.0.1:{}/plus", site.server.port);
+    let metrics = Exporter::start(&uri, &["-nginx.plus"]).metrics();
+    let is = |name: &str, expected: f64| {
+        let value = value(&metrics, name);
+        assert!(
+            (value - expected).abs() < f64::EPSILON,
+            "{name} is {value}, and not {expected}: {metrics:#?}"
+        );
+    };
+    is("nginxplus_up", 1.0);
+    for name in ["accepted", "active", "dropped", "idle"] {
+        value(&metrics, &format!("nginxplus_connections_{name}"));
+    }
+    for name in [
+        "http_requests_total",
+        "http_requests_current",
+        "ssl_handshakes",
+        "ssl_handshakes_failed",
+        "ssl_session_reuses",
+    ] {
+        value(&metrics, &format!("nginxplus_{name}"));
+    }
+    let first = format!("server=\"{}\",upstream=\"shop\"", site.one);
+    for (name, expected) in
+        [("state", 1.0), ("requests", 4.0), ("fails", 0.0), ("unavail", 0.0), ("active", 0.0)]
+    {
+        is(&format!("nginxplus_upstream_server_{name}{{{first}}}"), expected);
+    }
+    for name in ["sent", "received", "header_time", "response_time"] {
+        value(&metrics, &format!("nginxplus_upstream_server_{name}{{{first}}}"));
+    }
+    let ok = format!("nginxplus_upstream_server_responses{{code=\"2xx\",{first}}}");
+    is(&ok, 3.0);
+    is("nginxplus_upstream_zombies{upstream=\"shop\"}", 0.0);
+    value(&metrics, "nginxplus_upstream_keepalives{upstream=\"shop\"}");
+    let of_server = "server_zone=\"front\"";
+    // The exporter's own requests count, too.
+    assert!(value(&metrics, &format!("nginxplus_server_zone_requests{{{of_server}}}")) >= 5.0);
+    is(&format!("nginxplus_server_zone_responses{{code=\"4xx\",{of_server}}}"), 1.0);
+    for name in ["processing", "discarded", "received", "sent"] {
+        value(&metrics, &format!("nginxplus_server_zone_{name}{{{of_server}}}"));
+    }
+    is("nginxplus_location_zone_requests{location_zone=\"kept\"}", 1.0);
+    is("nginxplus_limit_request_passed{zone=\"often\"}", 1.0);
+    is("nginxplus_limit_connection_passed{zone=\"many\"}", 3.0);
+}
+
+#[test]
 fn stub_status_is_read_as_the_template_of_zabbix_reads_it() {
     let site = Site::start(SITE);
     let text = site.server.get("/stub_status").text();

@@ -17,17 +17,19 @@ const SITE: &str = "proxy_cache_path @DIR@/cache keys_zone=pages:1m;
     upstream plain { server 127.0.0.1:@ONE@; }
     server { listen 127.0.0.1:@ONE@; location / { return 200 one; } location /rare { return 200 rare; } location /missing { return 404; } }
     server { listen 127.0.0.1:@TWO@; return 200 two; }
-    server { listen 127.0.0.1:@PORT@;
+    server { listen 127.0.0.1:@PORT@; status_zone front;
         location / { proxy_pass http://shop; limit_conn many 100; }
-        location /kept { proxy_pass http://shop; proxy_cache pages; proxy_cache_valid 200 1h; }
+        location /kept { status_zone kept; proxy_pass http://shop; proxy_cache pages; proxy_cache_valid 200 1h; }
         location /rare { limit_req zone=often burst=1 nodelay; proxy_pass http://plain; }
         location /plain { proxy_pass http://plain; }
         location = /stub_status { stub_status; }
         location /api/ { api write=on; }
-        location /seen/ { api; } }";
+        location /seen/ { api; }
+        location /plus { api; } }";
 
 struct Site {
     server: Server,
+    one: String,
     two: String,
 }
 
@@ -45,7 +47,11 @@ impl Site {
         for (word, port) in [("ONE", one), ("TWO", two), ("GONE", gone)] {
             place.set(word, &port.to_string());
         }
-        Self { server: Server::start(place, http), two: format!("127.0.0.1:{two}") }
+        Self {
+            server: Server::start(place, http),
+            one: format!("127.0.0.1:{one}"),
+            two: format!("127.0.0.1:{two}"),
+        }
     }
 
     #[track_caller]
@@ -84,7 +90,8 @@ impl Site {
 fn filled(path: &str) -> String {
     let path = path.trim_start_matches('/').replace("{version}", "9").replace("{group}", "shop");
     let path = path.replace("{server}", "0").replace("{worker}", "0").replace("{slab}", "pages");
-    let zone = if path.contains("limit_reqs") { "often" } else { "many" };
+    let zones = [("limit_reqs", "often"), ("http/server_zones", "front"), ("location_zones", "kept")];
+    let zone = zones.iter().find(|(part, _)| path.contains(part)).map_or("many", |(_, zone)| zone);
     path.replace("{cache}", "pages").replace("{zone}", zone)
 }
 
@@ -107,8 +114,7 @@ fn every_path_answers_as_the_openapi_document_says_and_with_nothing_else() {
         let said = &get["responses"][&status];
         assert!(said.is_object(), "{path} answers {status}, of which the document knows nothing");
         // The site has no `stream` block, and no resolver.
-        let may_miss =
-            ["{zone}", "stream/upstreams/", "/resolvers/", "/ssl"].iter().any(|part| path.contains(part));
+        let may_miss = ["{zone}", "stream/upstreams/", "/resolvers/"].iter().any(|part| path.contains(part));
         assert!(answer.status == 200 || may_miss, "{path}: {status} {}", answer.text());
         let value: Value = serde_json::from_str(&answer.text()).expect("JSON");
         let schema = &said["content"]["application/json"]["schema"];
@@ -163,6 +169,11 @@ fn what_was_asked_and_answered_is_counted_and_begins_anew() {
     let cache = site.get("9/http/caches/pages");
     assert_eq!((&cache["hit"]["responses"], &cache["miss"]["responses"]), (&json!(1), &json!(1)));
     assert!(site.get("9/http/requests")["total"].as_u64() > Some(8));
+    assert_eq!((&cache["miss"]["responses_written"], &cache["hit"]["bytes"]), (&json!(1), &json!(3)));
+    let kept = site.get("9/http/location_zones/kept");
+    assert_eq!((&kept["requests"], &kept["responses"]["codes"]), (&json!(2), &json!({ "200": 2 })));
+    let front = site.get("9/http/server_zones/front");
+    assert_eq!((&front["responses"]["4xx"], &front["responses"]["5xx"]), (&json!(1), &json!(1)));
     for path in [
         "http/upstreams/shop",
         "http/limit_conns/many",

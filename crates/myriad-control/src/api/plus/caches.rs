@@ -8,7 +8,7 @@ use super::node::members;
 
 /// A zone; what it holds on disk, or in memory where it has no folder.
 pub(super) fn cache(zone: &PageZone) -> Map<String, Value> {
-    let stats = zone.zone.stats();
+    let (stats, counted) = (zone.zone.stats(), zone.counts.sums(zone.zone.name()));
     let disk = zone.zone.disk_stats().zip(zone.zone.disk_limits());
     let size = disk.as_ref().map_or(stats.bytes as u64, |(disk, _)| disk.bytes);
     let most = disk.as_ref().map_or(stats.limit_bytes as u64, |(_, limits)| limits.max_bytes);
@@ -28,10 +28,11 @@ pub(super) fn cache(zone: &PageZone) -> Map<String, Value> {
         ("expired", CacheStatus::Expired, true),
         ("bypass", CacheStatus::Bypass, true),
     ] {
-        let mut counts = members(json!({ "responses": zone.counts.of(status), "bytes": 0 }));
+        let sums = counted.by_status[status as usize];
+        let mut counts = members(json!({ "responses": sums.responses, "bytes": sums.bytes }));
         if writes {
-            counts.insert("responses_written".to_owned(), json!(0));
-            counts.insert("bytes_written".to_owned(), json!(0));
+            counts.insert("responses_written".to_owned(), json!(sums.responses_written));
+            counts.insert("bytes_written".to_owned(), json!(sums.bytes_written));
         }
         told.insert(name.to_owned(), Value::Object(counts));
     }

@@ -1,7 +1,10 @@
 //! Counts of TLS.
 
+use myriad_exchange::traffic::TlsSums;
 use myriad_upstream::TlsCounts;
 use serde_json::{Value, json};
+
+use super::node::members;
 
 /// TLS with a peer.
 pub(super) fn of_peer(counts: &TlsCounts) -> Value {
@@ -19,4 +22,33 @@ pub(super) fn of_peer(counts: &TlsCounts) -> Value {
             "other": counts.other_cert,
         },
     })
+}
+
+/// TLS with clients. Of servers it has no names of certificates that do not fit; before version 8 it was less.
+pub(super) fn of_clients(sums: &TlsSums, is_zone: bool, version: u8) -> Value {
+    let mut told = members(json!({
+        "handshakes": sums.handshakes,
+        "handshakes_failed": sums.handshakes_failed,
+        "session_reuses": sums.session_reuses,
+    }));
+    if version < 8 {
+        return Value::Object(told);
+    }
+    let mut failures = members(json!({
+        "no_cert": sums.verify_no_cert,
+        "expired_cert": sums.verify_expired_cert,
+        "revoked_cert": sums.verify_revoked_cert,
+        "other": sums.verify_other,
+    }));
+    if !is_zone {
+        failures.insert("hostname_mismatch".to_owned(), json!(sums.verify_hostname_mismatch));
+    }
+    told.extend(members(json!({
+        "no_common_protocol": sums.no_common_protocol,
+        "no_common_cipher": sums.no_common_cipher,
+        "handshake_timeout": sums.handshake_timeout,
+        "peer_rejected_cert": sums.peer_rejected_cert,
+        "verify_failures": failures,
+    })));
+    Value::Object(told)
 }

@@ -1,12 +1,13 @@
 //! Which path stands for what.
 
+use myriad_exchange::traffic::{TrafficSnapshot, ZoneKind};
 use serde_json::{Map, Value, json};
 
 use super::asked::Asked;
 use super::error::PlusError;
 use super::node::{Node, members};
 use super::site::{Block, Site};
-use super::{baseline, caches, general, peers, servers, zones};
+use super::{baseline, caches, general, peers, servers, tls, zones};
 
 /// What is behind the path of a request.
 pub(super) fn read(site: &Site, asked: &Asked) -> Result<Node, PlusError> {
@@ -126,12 +127,30 @@ fn is_collection(path: &[&str]) -> bool {
 
 /// Things by name.
 fn collection(site: &Site, asked: &Asked, path: &[&str]) -> Node {
+    if let Some(kind) = traffic_kind(path) {
+        let base = path.join("/");
+        let zones = zones::of_kind(site, kind).map(|sums| {
+            let object = zones::traffic(&sums, kind, asked.version);
+            let counted = baseline::since(&format!("{base}/{}", sums.name), object);
+            (sums.name, Value::Object(counted))
+        });
+        return Node::Collection(zones.collect());
+    }
     let things = names(site, path).into_iter().filter_map(|name| {
         let whole: Vec<&str> = path.iter().copied().chain([&*name]).collect();
         let thing = counted(site, asked, &whole)?;
         Some((name.clone(), thing))
     });
     Node::Collection(things.collect())
+}
+
+/// The kind of the zones that a path is about: servers, or locations.
+fn traffic_kind(path: &[&str]) -> Option<ZoneKind> {
+    match path {
+        ["http", "server_zones", ..] => Some(ZoneKind::Server),
+        ["http", "location_zones", ..] => Some(ZoneKind::Location),
+        _ => None,
+    }
 }
 
 /// The names of the things below a path.
@@ -157,12 +176,18 @@ fn counted(site: &Site, asked: &Asked, path: &[&str]) -> Option<Value> {
 }
 
 /// A thing, and all that was ever counted of it.
-fn object(site: &Site, path: &[&str], _version: u8) -> Option<Map<String, Value>> {
+fn object(site: &Site, path: &[&str], version: u8) -> Option<Map<String, Value>> {
     let runtime = &site.runtime;
     let sum = || site.workers().into_iter().sum();
     Some(match path {
         ["connections"] => members(general::connections(&sum())),
         ["http", "requests"] => members(general::requests(&sum())),
+        ["ssl"] => members(tls::of_clients(&TrafficSnapshot::read(runtime).tls, false, version)),
+        ["http", "server_zones" | "location_zones", name] => {
+            let kind = traffic_kind(path)?;
+            let sums = zones::of_kind(site, kind).find(|sums| sums.name == *name)?;
+            zones::traffic(&sums, kind, version)
+        }
         ["workers", number] => {
             let number: usize = number.parse().ok()?;
             general::worker(number, site.workers().get(number)?)

@@ -1,14 +1,41 @@
-//! Counts that `http` and `stream` have alike: limits and resolvers.
+//! Zones that count: of servers and locations, of limits, of resolvers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use myriad_exchange::runtime::{LimitCounts, Limited};
+use myriad_exchange::traffic::{ZoneKind, ZoneSums};
 use myriad_upstream::{ResolverCounts, ResolverZone};
 use serde_json::{Map, Value, json};
 
 use super::node::members;
+use super::peers::responses;
 use super::site::Site;
+use super::tls;
+
+/// A zone of `status_zone`: servers, or locations.
+pub(super) fn traffic(sums: &ZoneSums, kind: ZoneKind, version: u8) -> Map<String, Value> {
+    let mut told = members(json!({
+        "requests": sums.requests,
+        "responses": responses(&sums.statuses, version),
+        "discarded": sums.discarded,
+        "received": sums.received,
+        "sent": sums.sent,
+    }));
+    if kind == ZoneKind::Server {
+        told.insert("processing".to_owned(), json!(sums.processing));
+    }
+    if let Some(tls) = sums.tls.as_ref().filter(|_| version >= 8) {
+        told.insert("ssl".to_owned(), tls::of_clients(tls, true, version));
+    }
+    told
+}
+
+/// The zones of a kind that some `status_zone` names, in the order of their names.
+pub(super) fn of_kind(site: &Site, kind: ZoneKind) -> impl Iterator<Item = ZoneSums> {
+    let zones = site.runtime.traffic_zones.iter().filter(move |zone| zone.kind() == kind);
+    zones.map(|zone| zone.sums()).filter(|sums| sums.is_named)
+}
 
 /// A zone of `limit_req_zone`.
 pub(super) fn limit_req(counts: &LimitCounts) -> Map<String, Value> {
