@@ -56,11 +56,14 @@ fn rapid_resets_end_the_connection() {
     assert_eq!(code, CALM);
 }
 
+/// Kind, flags, stream and payload of a frame.
+type Sent = (u8, u8, u32, Vec<u8>);
+
 #[test]
 fn resets_that_the_server_is_made_to_send_end_the_connection() {
     let server = start("");
     // What makes a server reset a stream whose request it has begun to answer (CVE-2025-8671).
-    let causes: [fn(u32) -> (u8, u8, u32, Vec<u8>); 4] = [
+    let causes: [fn(u32) -> Sent; 4] = [
         |stream| (WINDOW_UPDATE, 0, stream, 0u32.to_be_bytes().to_vec()),
         |stream| (WINDOW_UPDATE, 0, stream, 0x7fff_ffff_u32.to_be_bytes().to_vec()),
         |stream| (DATA, END_STREAM, stream, b"more".to_vec()),

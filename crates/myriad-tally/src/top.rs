@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_long_key_takes_bounded_room() {
         let mut top = Top::<()>::new(2);
-        top.add(&[b'x'; 100_000], 1);
+        top.add(&vec![b'x'; 100_000], 1);
         assert_eq!(top.heaviest(1)[0].0.len(), LONGEST_KEY);
     }
 }
