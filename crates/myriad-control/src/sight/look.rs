@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use myriad_admin::RequestCounts;
-use myriad_admin::sight::Counts;
+use myriad_admin::sight::{Counts, FirstByte, Percentiles};
 use myriad_exchange::counters::{Counters, Snapshot};
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::sight::Sight;
+use myriad_exchange::traffic::{Times, TrafficSnapshot};
 use myriad_policy::CacheStatus;
 
 /// Kinds of requests: by cache status in the order of its discriminants, then those that have none.
@@ -22,6 +23,8 @@ pub(super) struct Look {
     pub classes: [u64; 5],
     /// Requests by kind.
     pub kinds: [u64; KINDS],
+    /// Times to the first byte of what a cache gave, of what an origin was asked for, and of what had nothing to do with a cache.
+    pub first_byte: [Times; 3],
 }
 
 impl Look {
@@ -36,7 +39,24 @@ impl Look {
         }
         kinds[KINDS - 1] = total.requests.saturating_sub(kinds[..KINDS - 1].iter().sum());
         let classes = std::array::from_fn(|class| sight.classes.iter().map(|own| own.0[class].get()).sum());
-        Self { at_ms: myriad_net::clock::now_ms(), total, workers, classes, kinds }
+        let first_byte = first_byte(&TrafficSnapshot::read(runtime));
+        Self { at_ms: myriad_net::clock::now_ms(), total, workers, classes, kinds, first_byte }
+    }
+
+    /// How long first bytes took.
+    pub(super) fn percentiles(&self) -> FirstByte {
+        let [hit, miss, other] = &self.first_byte;
+        FirstByte {
+            all: percentiles(&self.all()),
+            hit: percentiles(hit),
+            miss: percentiles(miss),
+            other: percentiles(other),
+        }
+    }
+
+    /// The times of all requests.
+    pub(super) fn all(&self) -> Times {
+        self.first_byte.iter().fold(Times::default(), Times::plus)
     }
 
     /// The counts as they are told.
@@ -82,6 +102,28 @@ impl Look {
             workers: Vec::new(),
             classes: std::array::from_fn(|class| minus(self.classes[class], earlier.classes[class])),
             kinds: std::array::from_fn(|kind| minus(self.kinds[kind], earlier.kinds[kind])),
+            first_byte: std::array::from_fn(|of| self.first_byte[of].clone().since(&earlier.first_byte[of])),
         }
     }
+}
+
+/// The times by what the cache did.
+fn first_byte(traffic: &TrafficSnapshot) -> [Times; 3] {
+    let mut times: [Times; 3] = Default::default();
+    for (kind, sums) in traffic.by_cache.iter().enumerate() {
+        let of = match CacheStatus::ALL.iter().find(|status| **status as usize == kind) {
+            Some(CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating) => 0,
+            Some(_) => 1,
+            None => 2,
+        };
+        times[of] = std::mem::take(&mut times[of]).plus(&sums.first_byte);
+    }
+    times
+}
+
+/// Durations in milliseconds; none where nothing was counted.
+fn percentiles(times: &Times) -> Option<Percentiles> {
+    let count = times.count();
+    let of = |part| times.quantile(part).unwrap_or_default() as f64 / 1000.0;
+    (count > 0).then(|| Percentiles { count, p50: of(0.5), p90: of(0.9), p99: of(0.99), max: of(1.0) })
 }

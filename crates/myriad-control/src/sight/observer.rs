@@ -104,6 +104,7 @@ impl Observer {
             readers: self.sight.live.readers(),
             total: look.counts(),
             delta: delta.counts(),
+            first_byte: delta.percentiles(),
             connections: Connections {
                 active: now.active(),
                 reading: now.reading,
@@ -114,7 +115,6 @@ impl Observer {
             queues: origin_queue::reports(),
             zones: zones.iter().map(|zone| self.zone(zone, look.at_ms)).collect(),
             workers: workers.collect(),
-            ..Tick::default()
         }
     }
 

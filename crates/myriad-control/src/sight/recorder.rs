@@ -70,6 +70,7 @@ impl Under {
     fn figures(&self, look: &Look) -> Figures {
         let done = look.since(&self.base);
         let Counts { requests, bytes, fetches, accepted, status_4xx, status_5xx, .. } = done.counts();
+        let (all, miss) = (done.all(), &done.first_byte[1]);
         let Gauges { connections, memory_bytes, disk_bytes, load } = self.most;
         Figures {
             requests,
@@ -83,7 +84,8 @@ impl Under {
             memory_bytes,
             disk_bytes,
             load,
-            ..Figures::default()
+            first_byte_us: [0.5, 0.9, 0.99].map(|part| all.quantile(part).unwrap_or_default()),
+            miss_us: [0.5, 0.99].map(|part| miss.quantile(part).unwrap_or_default()),
         }
     }
 }
