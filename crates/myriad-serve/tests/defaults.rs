@@ -97,8 +97,8 @@ fn what_holds_at_the_outermost_level_is_what_an_empty_configuration_means() {
         registry().parse(&MemoryLoader::with("/nginx.conf", "http { }"), Path::new("/nginx.conf"), b"");
     let http = build(&parsed, registry()).expect("a sound configuration").http.expect("a block");
     assert_eq!(format!("{:?}", http.settings), format!("{:?}", defaults(registry())));
-    let [combined] = &http.log_formats[..] else { panic!("one format") };
-    assert_eq!(combined.name, "combined");
+    let [combined, json] = &http.log_formats[..] else { panic!("two formats") };
+    assert!(combined.name == "combined" && json.name == "json");
     assert_eq!(
         combined.format.lossy(),
         "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \

@@ -14,6 +14,7 @@ fn an_empty_configuration_has_the_defaults() {
         worker_connections: 512,
         master_process: true,
         daemon: true,
+        sandbox: true,
         pid: "logs/nginx.pid".into(),
         ..MainConf::default()
     };

@@ -50,6 +50,24 @@ impl Paint {
         text.chars().take(width.saturating_sub(1)).chain([mark]).collect()
     }
 
+    /// The first `width` columns of a line that may hold colors, which end as they would.
+    pub(super) fn fit(self, line: &str, width: usize) -> String {
+        let mut parts = line.split('\x1b');
+        let mut left = width;
+        let mut cut = |text: &str| {
+            let taken: String = text.chars().take(left).collect();
+            left -= taken.chars().count();
+            taken
+        };
+        let mut out = cut(parts.next().unwrap_or_default());
+        for part in parts {
+            let (color, text) = part.split_once('m').unwrap_or((part, ""));
+            out.extend(["\x1b", color, "m"]);
+            out.push_str(&cut(text));
+        }
+        out
+    }
+
     /// Values as columns of eight heights, the newest at the right; `width` columns, the greatest value fills one.
     pub(super) fn spark(self, values: &[u64], width: usize) -> String {
         const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

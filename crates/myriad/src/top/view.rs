@@ -35,7 +35,7 @@ pub(super) fn screen(state: &State, (width, height): (usize, usize), paint: Pain
     lines.extend(body.into_iter().take(room));
     lines.resize(height - 1, String::new());
     lines.push(keys(state, width, paint));
-    lines
+    lines.iter().map(|line| paint.fit(line, width)).collect()
 }
 
 /// Everything, for a file or a pipe.

@@ -114,6 +114,7 @@ fn the_wordpress_preset_takes_the_short_way() {
         ("{{queue_zone}}", "php"),
         ("{{site_children}}", "5"),
         ("{{queue}}", "256"),
+        ("{{status}}", ""),
     ];
     let filled = words.iter().fold(preset.to_owned(), |text, (word, value)| text.replace(word, value));
     let stands_alone = |line: &str| line.starts_with("{{") && line.ends_with("}}");
