@@ -91,12 +91,12 @@ impl Pixels {
     pub(crate) fn upright(mut self, orientation: u8) -> Self {
         match orientation {
             2 => {
-                self.mirror();
+                self.swap_sides();
                 self
             }
             3 => self.turned(Turn::Half),
             4 => {
-                self.mirror();
+                self.swap_sides();
                 self.turned(Turn::Half)
             }
             5 => self.on_its_side(false, false),
@@ -107,7 +107,7 @@ impl Pixels {
         }
     }
 
-    fn mirror(&mut self) {
+    fn swap_sides(&mut self) {
         for line in self.data.chunks_exact_mut(self.size.width as usize * DEPTH) {
             line.as_chunks_mut::<DEPTH>().0.reverse();
         }

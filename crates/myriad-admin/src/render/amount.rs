@@ -1,7 +1,7 @@
 //! Bytes, counts and times, short enough for columns.
 
 /// `512`, `41.2K`, `3.4M`, `1.0G`: at most six characters.
-pub(super) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     if bytes < 1000 {
         return bytes.to_string();
     }

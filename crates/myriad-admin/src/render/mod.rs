@@ -7,7 +7,7 @@ mod peer;
 mod purge;
 mod zone;
 
-pub use amount::{count, duration};
+pub use amount::{count, duration, size};
 pub use list::{list_head, list_line};
 pub use page::page;
 pub use peer::{peer_head, peer_line};

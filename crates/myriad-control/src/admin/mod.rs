@@ -19,5 +19,5 @@ pub(crate) use administrator::{End, Tell};
 pub(crate) use describe::{Found, coding_of};
 pub(crate) use purge::block_on;
 pub(crate) use show::of_url;
-pub(crate) use stats::report as zone_report;
+pub(crate) use stats::{report as zone_report, request_counts};
 pub(crate) use upstreams::report as peer_report;

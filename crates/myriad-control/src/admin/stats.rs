@@ -36,7 +36,7 @@ pub(crate) fn report(zone: &PageZone) -> ZoneReport {
             inactive: stats.expired,
         },
         disk: disk(zone),
-        requests: requests(zone),
+        requests: request_counts(|status| zone.counts.of(status)),
         fetching: stats.flights,
         stored: stats.stored,
         rejected: stats.rejected,
@@ -51,8 +51,8 @@ pub(crate) fn report(zone: &PageZone) -> ZoneReport {
     }
 }
 
-fn requests(zone: &PageZone) -> RequestCounts {
-    let of = |status| zone.counts.of(status);
+/// Requests by cache status.
+pub(crate) fn request_counts(of: impl Fn(CacheStatus) -> u64) -> RequestCounts {
     RequestCounts {
         hit: of(CacheStatus::Hit),
         miss: of(CacheStatus::Miss),

@@ -1,13 +1,10 @@
 //! All counts at one moment, and what happened between two.
 
-use std::sync::Arc;
-
-use myriad_admin::RequestCounts;
+use crate::admin::request_counts;
 use myriad_admin::sight::{Counts, FirstByte, Percentiles};
-use myriad_exchange::counters::{Counters, Snapshot};
+use myriad_exchange::counters::Snapshot;
 use myriad_exchange::runtime::Runtime;
-use myriad_exchange::sight::Sight;
-use myriad_exchange::traffic::{Times, TrafficSnapshot};
+use myriad_exchange::traffic::{CacheSums, Times, TrafficSnapshot};
 use myriad_policy::CacheStatus;
 
 /// Kinds of requests: by cache status in the order of its discriminants, then those that have none.
@@ -28,19 +25,19 @@ pub(super) struct Look {
 }
 
 impl Look {
-    pub(super) fn of(runtime: &Runtime, workers: &[Arc<Counters>], sight: &Sight) -> Self {
-        let workers: Vec<Snapshot> = workers.iter().map(|counters| counters.snapshot()).collect();
-        let total: Snapshot = workers.iter().copied().sum();
-        let mut kinds = [0; KINDS];
-        for zone in runtime.zones.values() {
-            for status in CacheStatus::ALL {
-                kinds[status as usize] += zone.counts.of(status);
+    pub(super) fn of(runtime: &Runtime) -> Self {
+        let traffic = TrafficSnapshot::read(runtime);
+        let total = traffic.total;
+        let mut kinds: [u64; KINDS] = std::array::from_fn(|kind| traffic.by_cache[kind].requests());
+        kinds[KINDS - 1] = total.requests.saturating_sub(kinds[..KINDS - 1].iter().sum());
+        let mut classes = [0; 5];
+        for (status, count) in &traffic.statuses {
+            if let Some(class) = classes.get_mut(usize::from(status / 100).wrapping_sub(1)) {
+                *class += count;
             }
         }
-        kinds[KINDS - 1] = total.requests.saturating_sub(kinds[..KINDS - 1].iter().sum());
-        let classes = std::array::from_fn(|class| sight.classes.iter().map(|own| own.0[class].get()).sum());
-        let first_byte = first_byte(&TrafficSnapshot::read(runtime));
-        Self { at_ms: myriad_net::clock::now_ms(), total, workers, classes, kinds, first_byte }
+        let first_byte = first_byte(&traffic.by_cache);
+        Self { at_ms: traffic.at_ms, total, workers: traffic.workers, classes, kinds, first_byte }
     }
 
     /// How long first bytes took.
@@ -61,7 +58,6 @@ impl Look {
 
     /// The counts as they are told.
     pub(super) fn counts(&self) -> Counts {
-        let of = |status: CacheStatus| self.kinds[status as usize];
         let [status_1xx, status_2xx, status_3xx, status_4xx, status_5xx] = self.classes;
         Counts {
             requests: self.total.requests,
@@ -73,20 +69,12 @@ impl Look {
             status_3xx,
             status_4xx,
             status_5xx,
-            cache: RequestCounts {
-                hit: of(CacheStatus::Hit),
-                miss: of(CacheStatus::Miss),
-                expired: of(CacheStatus::Expired),
-                stale: of(CacheStatus::Stale),
-                updating: of(CacheStatus::Updating),
-                revalidated: of(CacheStatus::Revalidated),
-                bypass: of(CacheStatus::Bypass),
-            },
+            cache: request_counts(|status| self.kinds[status as usize]),
             uncached: self.kinds[KINDS - 1],
         }
     }
 
-    /// What happened since an earlier look. A zone that a reload has taken away takes its counts along: then nothing is told of it.
+    /// What happened since an earlier look.
     pub(super) fn since(&self, earlier: &Self) -> Self {
         let minus = |now: u64, before: u64| now.saturating_sub(before);
         let total = Snapshot {
@@ -108,9 +96,9 @@ impl Look {
 }
 
 /// The times by what the cache did.
-fn first_byte(traffic: &TrafficSnapshot) -> [Times; 3] {
+fn first_byte(by_cache: &[CacheSums; KINDS]) -> [Times; 3] {
     let mut times: [Times; 3] = Default::default();
-    for (kind, sums) in traffic.by_cache.iter().enumerate() {
+    for (kind, sums) in by_cache.iter().enumerate() {
         let of = match CacheStatus::ALL.iter().find(|status| **status as usize == kind) {
             Some(CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating) => 0,
             Some(_) => 1,

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use bytes::Bytes;
 use myriad_admin::sight::{Connections, Tick, TierSize, WorkerTick, ZoneTick};
 use myriad_admin::{PeerReport, Reply};
-use myriad_exchange::counters::Counters;
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::sight::{self, Sight};
 use myriad_page::PageZone;
@@ -30,7 +29,6 @@ const LAST_PURGES: usize = 100;
 /// What has been seen so far. It belongs to one thread, which no visitor waits for.
 pub struct Observer {
     sight: Arc<Sight>,
-    workers: Arc<[Arc<Counters>]>,
     /// The counts at the last tick.
     last: Look,
     recorder: Recorder,
@@ -44,12 +42,11 @@ pub struct Observer {
 
 impl Observer {
     /// Counts from now on.
-    pub fn new(sight: Arc<Sight>, workers: Arc<[Arc<Counters>]>, runtime: &Runtime) -> Self {
-        let last = Look::of(runtime, &workers, &sight);
+    pub fn new(sight: Arc<Sight>, runtime: &Runtime) -> Self {
+        let last = Look::of(runtime);
         let recorder = Recorder::new(&last);
         let mut observer = Self {
             sight,
-            workers,
             last,
             recorder,
             rounds: Rounds::default(),
@@ -64,7 +61,7 @@ impl Observer {
 
     /// Makes a tick and tells it to all readers.
     pub fn tick(&mut self, runtime: &Runtime) {
-        let look = Look::of(runtime, &self.workers, &self.sight);
+        let look = Look::of(runtime);
         let administrator = Administrator::new(runtime);
         let tick = self.made(runtime, &administrator, &look);
         self.take_purges(runtime);
@@ -79,7 +76,7 @@ impl Observer {
 
     /// Ends the step of the history that is over, or writes what there is of it so far; the bytes for the file.
     pub fn record(&mut self, runtime: &Runtime) -> Vec<Written> {
-        let look = Look::of(runtime, &self.workers, &self.sight);
+        let look = Look::of(runtime);
         self.recorder.gauge(&gauges(runtime, &look));
         let mut history = self.sight.history.lock();
         history.as_mut().map_or_else(Vec::new, |history| self.recorder.record(history, &look))

@@ -19,7 +19,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use myriad_conf::Source;
-use myriad_page::Counter;
 use myriad_sight::history::History;
 use myriad_sight::{PageTops, Sampling};
 use parking_lot::Mutex;
@@ -32,8 +31,6 @@ pub use note::note;
 pub struct Sight {
     /// The rankings of each worker, by its number.
     pub tops: Box<[Mutex<PageTops>]>,
-    /// Answers of each worker, by its number.
-    pub classes: Box<[Classes]>,
     /// Those who watch.
     pub live: Live,
     /// Figures of two weeks; none with `history off`.
@@ -51,26 +48,11 @@ impl Sight {
     pub fn new(workers: usize, now_ms: u64) -> Self {
         Self {
             tops: (0..workers).map(|_| Mutex::new(PageTops::new(now_ms))).collect(),
-            classes: (0..workers).map(|_| Classes::default()).collect(),
             live: Live::default(),
             history: Mutex::default(),
             started_ms: now_ms,
             reloads: AtomicU64::new(0),
             sources: Mutex::new(Arc::default()),
-        }
-    }
-}
-
-/// Answers of one worker by the first digit of their status, 1 to 5; aligned so that two workers never write to one cache line.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub struct Classes(pub [Counter; 5]);
-
-impl Classes {
-    /// Counts an answer. To be called on the thread of the worker only.
-    fn add(&self, status: u16) {
-        if let Some(class) = self.0.get(usize::from(status / 100).wrapping_sub(1)) {
-            class.add(1);
         }
     }
 }

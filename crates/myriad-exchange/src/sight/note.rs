@@ -14,9 +14,6 @@ const LONGEST_URL: usize = 512;
 pub fn note(request: &Request) {
     let worker = &request.site.worker;
     let sight = &worker.sight;
-    if let Some(classes) = sight.shared.classes.get(worker.number) {
-        classes.add(request.outcome.answered.status);
-    }
     let miss = miss(request);
     if miss.is_none() && sight.sampling.passes_over() {
         return;

@@ -7,7 +7,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use myriad_control::sight::Observer;
-use myriad_exchange::counters::Counters;
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::sight::{Sight, Wake};
 use myriad_log::{ErrorLog, Level};
@@ -34,14 +33,9 @@ struct Now {
 
 impl Observing {
     /// Begins to look.
-    pub(super) fn begin(
-        sight: Arc<Sight>,
-        counters: Arc<[Arc<Counters>]>,
-        runtime: &Arc<Runtime>,
-        kept: Kept,
-    ) -> std::io::Result<Self> {
+    pub(super) fn begin(sight: Arc<Sight>, runtime: &Arc<Runtime>, kept: Kept) -> std::io::Result<Self> {
         let now = Arc::new(Mutex::new(Now { runtime: Arc::clone(runtime), kept }));
-        let observer = Observer::new(Arc::clone(&sight), counters, runtime);
+        let observer = Observer::new(Arc::clone(&sight), runtime);
         let log = runtime.zone_log.clone();
         let mut life = Life {
             sight: Arc::clone(&sight),

@@ -116,7 +116,6 @@ impl Site {
             encoder: Arc::new(Pool::start(&PoolOptions::default())?),
             sight: Arc::clone(&sight),
         };
-        let counters = Arc::clone(&shared.all_counters);
         let mut workers = Vec::with_capacity(count);
         for index in 0..count {
             workers.push(WorkerThread::spawn(index, shared.clone())?);
@@ -130,7 +129,7 @@ impl Site {
         kept.generations += 1;
         *sight.sources.lock() = inherited.sources.into();
         let history = history_path(model, &inherited.prefix);
-        let observing = Observing::begin(sight, counters, &runtime, history)?;
+        let observing = Observing::begin(sight, &runtime, history)?;
         let inner = Inner { kept, numbers, quic, runtime, streams, workers, agents, observing };
         Ok(Self {
             inner: Mutex::new(inner),

@@ -1,6 +1,6 @@
 //! What the loop waits for.
 
-use super::tick::{Page, Purge, Tick};
+use myriad_admin::sight::{PurgeEvent, Tick, TopPage};
 
 /// A key that means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub(super) enum Key {
 pub(super) enum Event {
     Connected,
     Tick(Box<Tick>),
-    Purge(Purge),
-    Ranking(&'static str, Vec<Page>),
+    Purge(PurgeEvent),
+    Ranking(&'static str, Vec<TopPage>),
     Broken(String),
     Key(Key),
 }

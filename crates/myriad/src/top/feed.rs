@@ -5,8 +5,10 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
+use myriad_admin::Reply;
+use myriad_admin::sight::{Tick, TopPage};
+
 use super::event::Event;
-use super::tick::{Line, Page, Tick};
 use crate::admin::Running;
 use crate::pidfile::reason;
 
@@ -21,7 +23,7 @@ const SILENCE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// Asks, and gives each line of the answer to `tell` until that returns `false` or the answer ends.
-fn ask(running: &Running, question: &str, mut tell: impl FnMut(Line) -> bool) -> Result<(), String> {
+fn ask(running: &Running, question: &str, mut tell: impl FnMut(Reply) -> bool) -> Result<(), String> {
     let mut stream = running.reach()?;
     stream.set_read_timeout(Some(SILENCE)).map_err(|error| reason(&error))?;
     let sent = stream.write_all(format!("{question}\n").as_bytes());
@@ -34,11 +36,9 @@ fn ask(running: &Running, question: &str, mut tell: impl FnMut(Line) -> bool) ->
             let why = sent.err().map(|error| format!(" ({})", reason(&error))).unwrap_or_default();
             return Err(format!("the server broke the answer off{why}"));
         }
-        match serde_json::from_slice(&line)
-            .map_err(|error| format!("an answer that makes no sense: {error}"))?
-        {
-            Line::End(_) => return Ok(()),
-            Line::Error(error) => return Err(error),
+        match Reply::parse(&line).map_err(|error| format!("an answer that makes no sense: {error}"))? {
+            Reply::End(_) => return Ok(()),
+            Reply::Error(error) => return Err(error),
             line => {
                 if !tell(line) {
                     return Ok(());
@@ -52,7 +52,7 @@ fn ask(running: &Running, question: &str, mut tell: impl FnMut(Line) -> bool) ->
 pub(super) fn ticks(running: &Running, count: u64) -> Result<Vec<Tick>, String> {
     let mut ticks = Vec::new();
     ask(running, &format!("{{\"live\":{{\"ticks\":{count}}}}}"), |line| {
-        if let Line::Tick(tick) = line {
+        if let Reply::Tick(tick) = line {
             ticks.push(*tick);
         }
         true
@@ -61,10 +61,10 @@ pub(super) fn ticks(running: &Running, count: u64) -> Result<Vec<Tick>, String> 
 }
 
 /// A ranking of pages.
-pub(super) fn ranking(running: &Running, by: &str) -> Result<Vec<Page>, String> {
+pub(super) fn ranking(running: &Running, by: &str) -> Result<Vec<TopPage>, String> {
     let mut pages = Vec::new();
     ask(running, &format!("{{\"tops\":{{\"by\":\"{by}\",\"limit\":100}}}}"), |line| {
-        if let Line::Tops(tops) = line {
+        if let Reply::Tops(tops) = line {
             pages = tops.pages;
         }
         true
@@ -87,8 +87,8 @@ pub(super) fn start(running: &Running, sender: &Sender<Event>) -> Result<(), Str
                     return false;
                 }
                 let event = match line {
-                    Line::Tick(tick) => Event::Tick(tick),
-                    Line::PurgeEvent(purge) => Event::Purge(purge),
+                    Reply::Tick(tick) => Event::Tick(tick),
+                    Reply::PurgeEvent(purge) => Event::Purge(*purge),
                     _ => return true,
                 };
                 events.send(event).is_ok()

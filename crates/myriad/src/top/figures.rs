@@ -1,26 +1,4 @@
-//! Figures as people read them.
-
-pub(super) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-pub(super) fn bytes(count: u64) -> String {
-    const UNITS: [&str; 6] = ["", "K", "M", "G", "T", "P"];
-    let (mut value, mut unit) = (count as f64, 0);
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { count.to_string() } else { format!("{value:.1}{}", UNITS[unit]) }
-}
+//! Figures of which there are no others of their kind: parts of a second, shares.
 
 /// Milliseconds.
 pub(super) fn duration(ms: f64) -> String {
@@ -28,15 +6,6 @@ pub(super) fn duration(ms: f64) -> String {
         ..10.0 => format!("{ms:.2}ms"),
         ..1000.0 => format!("{ms:.0}ms"),
         _ => format!("{:.1}s", ms / 1000.0),
-    }
-}
-
-pub(super) fn span(seconds: u64) -> String {
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
-        _ => format!("{}d{:02}h", seconds / 86_400, seconds / 3600 % 24),
     }
 }
 

@@ -12,7 +12,6 @@ mod options;
 mod paint;
 mod screen;
 mod state;
-mod tick;
 mod view;
 
 use std::ffi::OsString;

@@ -17,6 +17,24 @@ pub(super) const YELLOW: &str = "33";
 pub(super) const BLUE: &str = "34";
 pub(super) const CYAN: &str = "36";
 
+/// The first `width` columns of a line that may hold colors, which end as they would.
+pub(super) fn fit(line: &str, width: usize) -> String {
+    let mut parts = line.split('\x1b');
+    let mut left = width;
+    let mut cut = |text: &str| {
+        let taken: String = text.chars().take(left).collect();
+        left -= taken.chars().count();
+        taken
+    };
+    let mut out = cut(parts.next().unwrap_or_default());
+    for part in parts {
+        let (color, text) = part.split_once('m').unwrap_or((part, ""));
+        out.extend(["\x1b", color, "m"]);
+        out.push_str(&cut(text));
+    }
+    out
+}
+
 impl Paint {
     pub(super) fn color(self, color: &str, text: &str) -> String {
         if self.has_colors && !text.is_empty() {
@@ -48,24 +66,6 @@ impl Paint {
         }
         let mark = if self.has_unicode { '…' } else { '~' };
         text.chars().take(width.saturating_sub(1)).chain([mark]).collect()
-    }
-
-    /// The first `width` columns of a line that may hold colors, which end as they would.
-    pub(super) fn fit(self, line: &str, width: usize) -> String {
-        let mut parts = line.split('\x1b');
-        let mut left = width;
-        let mut cut = |text: &str| {
-            let taken: String = text.chars().take(left).collect();
-            left -= taken.chars().count();
-            taken
-        };
-        let mut out = cut(parts.next().unwrap_or_default());
-        for part in parts {
-            let (color, text) = part.split_once('m').unwrap_or((part, ""));
-            out.extend(["\x1b", color, "m"]);
-            out.push_str(&cut(text));
-        }
-        out
     }
 
     /// Values as columns of eight heights, the newest at the right; `width` columns, the greatest value fills one.

@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use myriad_admin::RequestCounts;
+use myriad_admin::sight::{Counts, PurgeEvent, Tick, TopPage};
+
 use super::event::Key;
-use super::tick::{Counts, Page, Purge, Tick};
 
 /// Seconds of which counts are kept: as many as the widest terminal shows.
 const SECONDS: usize = 400;
@@ -37,9 +39,9 @@ pub(super) struct State {
     pub(super) tick: Option<Tick>,
     /// Counts of seconds, the newest last, each made a rate by its interval.
     pub(super) seconds: VecDeque<Counts>,
-    rankings: HashMap<&'static str, Vec<Page>>,
+    rankings: HashMap<&'static str, Vec<TopPage>>,
     /// The newest first.
-    pub(super) purges: VecDeque<Purge>,
+    pub(super) purges: VecDeque<PurgeEvent>,
     pub(super) view: View,
     pub(super) is_paused: bool,
     pub(super) helps: bool,
@@ -59,18 +61,18 @@ impl State {
         self.tick = Some(tick);
     }
 
-    pub(super) fn ranking(&mut self, by: &'static str, pages: Vec<Page>) {
+    pub(super) fn ranking(&mut self, by: &'static str, pages: Vec<TopPage>) {
         if !self.is_paused {
             self.rankings.insert(by, pages);
         }
     }
 
-    pub(super) fn purge(&mut self, purge: Purge) {
+    pub(super) fn purge(&mut self, purge: PurgeEvent) {
         self.purges.push_front(purge);
         self.purges.truncate(PURGES);
     }
 
-    pub(super) fn ranked(&self, by: &str) -> &[Page] {
+    pub(super) fn ranked(&self, by: &str) -> &[TopPage] {
         self.rankings.get(by).map_or(&[], Vec::as_slice)
     }
 
@@ -103,9 +105,12 @@ fn rates(tick: &Tick) -> Counts {
         accepted: rate(delta.accepted),
         status_4xx: rate(delta.status_4xx),
         status_5xx: rate(delta.status_5xx),
-        hit: rate(delta.hits()),
-        miss: rate(delta.misses()),
-        bypass: rate(delta.bypass),
+        cache: RequestCounts {
+            hit: rate(delta.cache.served()),
+            miss: rate(delta.cache.asked() - delta.cache.served()),
+            bypass: rate(delta.cache.bypass),
+            ..RequestCounts::default()
+        },
         uncached: rate(delta.uncached),
         ..Counts::default()
     }

@@ -1,9 +1,11 @@
 //! Views: what is known as lines of text, each within the width of the terminal.
 
-use super::figures::{bytes, count, duration, percent, span};
-use super::paint::{BLUE, BOLD, CYAN, DIM, GREEN, Paint, RED, REVERSED, YELLOW};
+use myriad_admin::render::{count, duration as span, size};
+use myriad_admin::sight::{Counts, Percentiles, Tick, TopPage};
+
+use super::figures::{duration, percent};
+use super::paint::{BLUE, BOLD, CYAN, DIM, GREEN, Paint, RED, REVERSED, YELLOW, fit};
 use super::state::{State, View};
-use super::tick::{Counts, Page, Tick, Times};
 
 /// A whole screen: head, view, and a line of keys at the bottom.
 pub(super) fn screen(state: &State, (width, height): (usize, usize), paint: Paint) -> Vec<String> {
@@ -35,7 +37,7 @@ pub(super) fn screen(state: &State, (width, height): (usize, usize), paint: Pain
     lines.extend(body.into_iter().take(room));
     lines.resize(height - 1, String::new());
     lines.push(keys(state, width, paint));
-    lines.iter().map(|line| paint.fit(line, width)).collect()
+    lines.iter().map(|line| fit(line, width)).collect()
 }
 
 /// Everything, for a file or a pipe.
@@ -62,7 +64,7 @@ pub(super) fn snapshot(state: &State, width: usize, paint: Paint) -> Vec<String>
 
 fn head(state: &State, width: usize, paint: Paint) -> String {
     let Some(tick) = &state.tick else { return paint.color(BOLD, "myriad top") };
-    let up = span(tick.at_ms.saturating_sub(tick.started_ms) / 1000);
+    let up = span(tick.at_ms.saturating_sub(tick.started_ms));
     let mut text =
         format!("myriad top   up {up}, {} reloads, {} requests", tick.reloads, count(tick.total.requests));
     if let Some(why) = &state.broken {
@@ -130,9 +132,9 @@ fn traffic(state: &State, tick: &Tick, width: usize, paint: Paint, has_past: boo
     type Of = fn(&Counts) -> u64;
     const ROWS: [(&str, &str, Of); 6] = [
         ("requests", BOLD, |c| c.requests),
-        ("hit", GREEN, |c| c.hit),
-        ("miss", YELLOW, |c| c.miss),
-        ("bypass", CYAN, |c| c.bypass),
+        ("hit", GREEN, |c| c.cache.hit),
+        ("miss", YELLOW, |c| c.cache.miss),
+        ("bypass", CYAN, |c| c.cache.bypass),
         ("no cache", BLUE, |c| c.uncached),
         ("origin", RED, |c| c.fetches),
     ];
@@ -146,15 +148,15 @@ fn traffic(state: &State, tick: &Tick, width: usize, paint: Paint, has_past: boo
         }
         lines.push(line.trim_end().to_owned());
     }
-    let asked = now.hit + now.miss;
-    let total = tick.total;
+    let asked = now.cache.asked();
+    let total = tick.total.cache;
     let ratio = format!(
         "from the cache {} now, {} since the start   4xx {}/s   5xx {}/s   {}/s sent",
-        percent(now.hit, asked),
-        percent(total.hits(), total.hits() + total.misses()),
+        percent(now.cache.served(), asked),
+        percent(total.served(), total.asked()),
         count(now.status_4xx),
         count(now.status_5xx),
-        bytes(now.bytes)
+        size(now.bytes)
     );
     lines.push(paint.cut(&ratio, width));
     let open = tick.connections;
@@ -182,7 +184,7 @@ fn traffic(state: &State, tick: &Tick, width: usize, paint: Paint, has_past: boo
     lines
 }
 
-fn first_byte(name: &str, times: &Times) -> String {
+fn first_byte(name: &str, times: &Percentiles) -> String {
     let [half, nine, most, max] = [times.p50, times.p90, times.p99, times.max].map(duration);
     format!("  {name:<9}{half:>10}{nine:>11}{most:>11}{max:>10}{:>9}", count(times.count))
 }
@@ -198,16 +200,16 @@ fn zones(tick: &Tick, width: usize, paint: Paint) -> Vec<String> {
         let memory = zone.memory;
         let limit = memory.limit_bytes.unwrap_or(0);
         let disk = zone.disk.unwrap_or_default();
-        let asked = zone.requests.hits() + zone.requests.misses();
+        let asked = zone.requests.asked();
         let line = format!(
             "{:<14}{:>8}{:>10} {} {:>7}{:>10}{:>10}{:>6}{:>9}",
             paint.foreign(&zone.zone, 14),
-            count(memory.pages),
-            bytes(memory.bytes),
+            count(memory.pages as u64),
+            size(memory.bytes),
             paint.bar(memory.bytes, limit, 10),
-            count(disk.files),
-            bytes(disk.bytes),
-            percent(zone.requests.hits(), asked),
+            count(disk.pages as u64),
+            size(disk.bytes),
+            percent(zone.requests.served(), asked),
             count(zone.purged),
             zone.fetching
         );
@@ -221,11 +223,12 @@ fn origins(tick: &Tick, width: usize, paint: Paint) -> Vec<String> {
     let mut lines = title(paint, "Origins", head, width);
     for origin in &tick.origins {
         let busy = origin.children.map(|all| all.saturating_sub(origin.children_idle.unwrap_or(0)));
-        let shown = |figure: Option<u64>| figure.map_or_else(|| "-".to_owned(), count);
+        let shown =
+            |figure: Option<u32>| figure.map_or_else(|| "-".to_owned(), |figure| count(figure.into()));
         let line = format!(
             "{:<9}{:>7}{:>11}{:>9}{:>11}{:>3}{:>9}  ",
             paint.foreign(&origin.state, 9),
-            count(origin.active),
+            count(origin.active.into()),
             count(origin.requests),
             count(origin.failures),
             shown(busy),
@@ -241,11 +244,11 @@ fn origins(tick: &Tick, width: usize, paint: Paint) -> Vec<String> {
         lines.push(if origin.state == "up" { line } else { paint.color(RED, &line) });
     }
     for queue in &tick.queues {
-        let limit = queue.limit.map_or_else(|| "any number".to_owned(), count);
+        let limit = queue.limit.map_or_else(|| "any number".to_owned(), |limit| count(limit.into()));
         let name = paint.foreign(&queue.name, 20);
         let line = format!(
             "queue {name}: {} of {limit} asked now, {} visitors wait",
-            count(queue.asking),
+            count(queue.asking.into()),
             count(queue.waiting)
         );
         let line = paint.cut(&line, width);
@@ -254,12 +257,12 @@ fn origins(tick: &Tick, width: usize, paint: Paint) -> Vec<String> {
     lines
 }
 
-fn at_least(page: &Page) -> String {
+fn at_least(page: &TopPage) -> String {
     let certain = count((page.count - page.over).max(0.0) as u64);
     if page.over > 0.0 { format!(">{certain}") } else { certain }
 }
 
-fn pages(pages: &[Page], name: &str, width: usize, paint: Paint) -> Vec<String> {
+fn pages(pages: &[TopPage], name: &str, width: usize, paint: Paint) -> Vec<String> {
     let mut lines = title(paint, name, " REQUESTS STATUS  PAGE", width);
     for page in pages {
         let line = format!("{:>9}{:>7}  ", at_least(page), page.status);
@@ -268,7 +271,7 @@ fn pages(pages: &[Page], name: &str, width: usize, paint: Paint) -> Vec<String> 
     lines
 }
 
-fn misses(pages: &[Page], width: usize, paint: Paint) -> Vec<String> {
+fn misses(pages: &[TopPage], width: usize, paint: Paint) -> Vec<String> {
     let mut lines = title(paint, "Not from the cache", "   MISSED CACHE    WHY                 PAGE", width);
     for page in pages {
         let cache = page.cache.as_deref().unwrap_or("-");
@@ -281,7 +284,7 @@ fn misses(pages: &[Page], width: usize, paint: Paint) -> Vec<String> {
     lines
 }
 
-fn slow(pages: &[Page], width: usize, paint: Paint) -> Vec<String> {
+fn slow(pages: &[TopPage], width: usize, paint: Paint) -> Vec<String> {
     let mut lines = title(paint, "Slowest", "  SLOWEST     MEAN  PAGE", width);
     for page in pages {
         let shown = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), duration);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::top::event::Key;
-use crate::top::tick::Line;
+use myriad_admin::Reply;
 
 /// A tick of a busy server, as the control socket tells it, and more than is understood.
 const TICK: &str = r#"{"tick":{"at_ms":1764003600123,"interval_ms":500,"started_ms":1764000000000,"reloads":2,"readers":2,"new":{"x":1},
@@ -11,7 +11,7 @@ const TICK: &str = r#"{"tick":{"at_ms":1764003600123,"interval_ms":500,"started_
 "origins":[{"block":"http","group":"php","server":"unix:/run/php.sock","state":"up","active":2,"requests":812,"failures":0,"children":8,"children_idle":6,"listen_queue":0},
  {"group":"b","server":"10.0.0.1:80","state":"unavail"}],
 "queues":[{"name":"php","asking":2,"waiting":3,"limit":8}],
-"zones":[{"zone":"WORDPRESS","memory":{"pages":120,"bytes":5242880,"limit_bytes":67108864},"disk":null,"requests":{"hit":9,"miss":1},"fetching":1,"purged":10}],
+"zones":[{"zone":"WORDPRESS","memory":{"pages":120,"bytes":5242880,"limit_bytes":67108864},"disk":{"pages":77,"bytes":4096},"requests":{"hit":9,"miss":1},"fetching":1,"purged":10}],
 "workers":[{"worker":0,"requests":5012,"active":2}]}}"#;
 
 const PAINT: Paint = Paint { has_colors: false, has_unicode: true };
@@ -19,17 +19,17 @@ const PAINT: Paint = Paint { has_colors: false, has_unicode: true };
 fn state() -> State {
     let mut state = State::default();
     for _ in 0..100 {
-        let Line::Tick(tick) = serde_json::from_str(TICK).expect("a line") else { panic!("no tick") };
+        let Reply::Tick(tick) = serde_json::from_str(TICK).expect("a line") else { panic!("no tick") };
         state.tick(*tick);
     }
     let tops = r#"{"tops":{"by":"misses","pages":[{"url":"https://a.test/\u001b[2J/shop/?a=1","count":57,"over":7,"cache":"BYPASS","reason":"personal cookie","status":200,"slowest_ms":812.0,"mean_ms":300.1}]}}"#;
     for by in ["requests", "misses", "slow"] {
-        let Line::Tops(tops) = serde_json::from_str(tops).expect("a line") else { panic!("no tops") };
+        let Reply::Tops(tops) = serde_json::from_str(tops).expect("a line") else { panic!("no tops") };
         state.ranking(by, tops.pages);
     }
     let purge = r#"{"purge-event":{"at_ms":1764003590123,"zone":"WORDPRESS","kind":"url","what":"https://a.test/","by":"request","pages":3}}"#;
-    let Line::PurgeEvent(purge) = serde_json::from_str(purge).expect("a line") else { panic!("no purge") };
-    state.purge(purge);
+    let Reply::PurgeEvent(purge) = serde_json::from_str(purge).expect("a line") else { panic!("no purge") };
+    state.purge(*purge);
     state
 }
 
@@ -82,7 +82,7 @@ fn a_snapshot_shows_rates_shares_origins_pages_and_reasons() {
 fn a_pause_holds_what_is_shown_and_a_lost_server_is_told() {
     let mut state = state();
     state.key(Key::Letter('p'));
-    let Line::Tick(mut tick) = serde_json::from_str(TICK).expect("a line") else { panic!("no tick") };
+    let Reply::Tick(mut tick) = serde_json::from_str(TICK).expect("a line") else { panic!("no tick") };
     tick.total.requests = 7;
     state.tick(*tick);
     assert!(screen(&state, (80, 24), PAINT)[0].ends_with("123,456 requests   PAUSED"));
