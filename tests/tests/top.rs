@@ -1,11 +1,11 @@
-//! `myriad top --once`: a snapshot of what a control socket tells.
+//! `myriad top --once`: a snapshot of what a server has done, and of what a control socket tells that a stranger has written.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use myriad_tests::{Place, binary};
+use myriad_tests::{HttpOrigin, Place, Server, binary, wait_for};
 
 const TICK: &str = r#"{"tick":{"at_ms":1764003600000,"interval_ms":1000,"started_ms":1764000000000,"reloads":1,"total":{"requests":1500,"hit":90,"miss":10},
 "delta":{"requests":1200,"hit":1100,"miss":100,"fetches":101},"first_byte":{"all":{"count":1200,"p50":0.08,"p90":0.4,"p99":2.5,"max":41.0}},
@@ -48,4 +48,40 @@ fn a_snapshot_is_plain_text_that_no_visitor_steers() {
     let output = run("none.sock");
     let errors = String::from_utf8(output.stderr).expect("text");
     assert!(output.status.code() == Some(1) && errors.contains("no Myriad is running"), "{errors}");
+}
+
+#[test]
+fn a_snapshot_shows_what_a_server_has_done() {
+    let origin = HttpOrigin::start(|call| call.answer("HTTP/1.1 200 OK\nContent-Type: text/plain", "a page"));
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    let server = Server::start(
+        place,
+        "proxy_cache_path @DIR@/cache keys_zone=pages:4m; access_log off;
+         server { listen 127.0.0.1:@PORT@; server_name localhost;
+            location / { proxy_pass http://@ORIGIN@; proxy_cache pages; proxy_cache_valid 200 1h; } }",
+    );
+    for target in ["/a", "/a", "/a", "/b"] {
+        assert_eq!(server.get(target).text(), "a page");
+    }
+    let mut text = String::new();
+    // Pages come to the disk behind their answers.
+    wait_for("both pages in the files of the zone", || {
+        let mut command = Command::new(binary());
+        command.args(["top", "--once", "-c", "myriad.conf", "-p"]).arg(server.folder());
+        let output = command.env("COLUMNS", "100").env("LANG", "C.UTF-8").output().expect("it runs");
+        text = String::from_utf8(output.stdout).expect("text");
+        let zone = text.lines().find(|line| line.starts_with("pages ")).unwrap_or_default();
+        // Name, pages, bytes in memory, a bar, files.
+        let mut words = zone.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
+        (words.nth(1), words.nth(1)) == (Some("2"), Some("2"))
+    });
+    assert!(text.contains("4 requests") && text.contains("50.0 % since the start"), "{text}");
+    for line in [
+        "        3    200  http://localhost/a",
+        "        1 MISS     not stored          http://localhost/a",
+        "        1 MISS     not stored          http://localhost/b",
+    ] {
+        assert!(text.lines().any(|shown| shown == line), "{line} is not in\n{text}");
+    }
 }
