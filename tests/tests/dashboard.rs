@@ -1,12 +1,149 @@
-//! The page of the dashboard that the binary holds.
+//! covers: dashboard
+//!
+//! The dashboard of a real WordPress under load, in a browser: what it shows is what was asked for, it purges with the secret alone, says
+//! nothing on the console, and can be used without eyes. Another browser of that family is named by `MYRIAD_CHROMIUM`.
 
 use std::process::Command;
 
-use myriad_tests::workspace;
+use myriad_tests::{Request, Server, WordPress, workspace};
+use serde_json::Value;
+
+/// Hits of one page, and of another: together fewer than the hits of a second that rankings count one by one.
+const HITS: usize = 40;
+const FEWER: usize = 15;
+/// What would be an element if it were read as markup.
+const MARKUP: &str = "/?q=<img/src=x/onerror=document.title=1>";
 
 #[test]
 fn built_page_is_what_its_source_makes() {
     let output = Command::new(workspace().join("scripts/check-dashboard")).output().expect("the script runs");
     let said = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+}
+
+#[test]
+fn every_panel_shows_what_was_asked_of_wordpress() {
+    built_page_is_what_its_source_makes();
+    let site = WordPress::shared();
+    let server = site.serve();
+    let port: u16 = server.read("dashboard/port").trim().parse().expect("the dashboard's port");
+    let host = format!("127.0.0.1:{}", server.port);
+    ask(&server, &host);
+    let page = format!("http://{host}/");
+    let seen = look(port, server.read("dashboard/secret").trim(), &page, None);
+    let text = |name: &str| seen[name].as_str().unwrap_or_default().to_owned();
+
+    assert_eq!(seen["complaints"], Value::Array(Vec::new()), "the console");
+    assert_eq!(seen["elsewhere"], Value::Array(Vec::new()), "addresses of others");
+    assert_eq!(seen["axe"], Value::Array(Vec::new()), "accessibility");
+    assert_eq!((seen["wide"].as_i64(), seen["narrow"].as_i64()), (Some(0), Some(0)), "nothing is cut off");
+
+    // The counts are those of the requests above, to the last one.
+    let top = rows(&seen, "top-pages");
+    assert!(top[0][0].starts_with("/\n") && top[0][1] == (HITS + 1).to_string(), "{top:?}");
+    assert!(top[1][0].starts_with("/?page_id=2\n") && top[1][1] == (FEWER + 1).to_string(), "{top:?}");
+    let misses = rows(&seen, "top-misses");
+    let personal =
+        misses.iter().find(|row| row[0].starts_with("/?p=2\n")).expect("a page that was passed by");
+    assert!(personal[1] == "5" && personal[2].starts_with("BYPASS"), "{personal:?}");
+    let slow = rows(&seen, "top-slow");
+    assert!(slow[0][0].starts_with("/slow.php?ms=700") && slow[0][1].contains('m'), "{slow:?}");
+    let zone = zone(port);
+    let (served, asked) = (
+        count(&zone, &["hit", "stale", "updating"]),
+        count(&zone, &["hit", "stale", "updating", "miss", "expired", "revalidated"]),
+    );
+    let ratio =
+        format!("{} hits of {asked} requests, {} past it", percent(served, asked), count(&zone, &["bypass"]));
+    assert!(text("zones").contains(&ratio), "{ratio}: {}", text("zones"));
+    assert!(text("zones").contains("Memory") && text("zones").contains("Disk"), "{}", text("zones"));
+    assert!(rows(&seen, "origins")[0][0].contains("php.sock"), "{}", seen["origins"]);
+    assert!(!rows(&seen, "workers").is_empty() && !rows(&seen, "servers").is_empty());
+    for chart in seen["charts"].as_array().expect("charts") {
+        assert_eq!(chart["drawn"], true, "{chart}");
+        assert!(!chart["sentence"].as_str().unwrap_or_default().is_empty(), "{chart}");
+    }
+
+    // What a visitor wrote is text.
+    let titles = seen["titles"].to_string();
+    assert!(titles.contains("<img/src=x") || titles.contains("%3Cimg"), "{titles}");
+    assert_eq!((seen["images"].as_i64(), seen["scripts"].as_i64()), (Some(0), Some(1)));
+
+    // By keys, and as a table.
+    assert!(text("readout").contains("hit "), "{}", text("readout"));
+    assert!(seen["table"].as_i64() > Some(0), "{}", seen["table"]);
+
+    assert!(text("inspected").contains("Stored: 1 variant"), "{}", text("inspected"));
+    assert!(text("inspected").contains("location"), "{}", text("inspected"));
+
+    assert!(text("purge_without").contains("A secret is asked for"), "{}", text("purge_without"));
+    assert!(text("purge_wrong").contains("The secret is wrong"), "{}", text("purge_wrong"));
+    assert_eq!(seen["refusals"].as_i64(), Some(2));
+    assert!(
+        text("purge_with").starts_with("Done: ") && !text("purge_with").contains(" 0 "),
+        "{}",
+        text("purge_with")
+    );
+    assert!(
+        text("purge_log").contains("127.0.0.1/") && text("purge_log").contains("by a"),
+        "{}",
+        text("purge_log")
+    );
+    assert_eq!(server.get("/").cache(), "MISS", "it is purged");
+}
+
+/// Asks for pages: hits, misses, what goes past the cache, what is slow, and a URL that holds markup.
+fn ask(server: &Server, host: &str) {
+    let fetch = |target: &str, cookie: &str| {
+        let request = Request::get(target).host(host);
+        let request = if cookie.is_empty() { request } else { request.field("Cookie", cookie) };
+        server.fetch(&request)
+    };
+    let cached = |target: &str, hits: usize| {
+        assert_eq!(fetch(target, "").cache(), "MISS", "{target}");
+        (0..hits).for_each(|_| assert_eq!(fetch(target, "").cache(), "HIT", "{target}"));
+    };
+    cached("/", HITS);
+    cached("/?page_id=2", FEWER);
+    for _ in 0..5 {
+        fetch("/?p=2", "wordpress_logged_in_x=admin");
+    }
+    assert_eq!(fetch("/slow.php?ms=700", "").status, 200);
+    for _ in 0..3 {
+        fetch(MARKUP, "PHPSESSID=1");
+    }
+}
+
+/// What the browser saw.
+fn look(port: u16, secret: &str, url: &str, folder: Option<&str>) -> Value {
+    let mut command = Command::new("node");
+    command.arg(workspace().join("dashboard/tests/look.mjs"));
+    command.args([&format!("http://127.0.0.1:{port}/"), secret, url]).args(folder);
+    let output = command.output().expect("node runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+fn rows(seen: &Value, id: &str) -> Vec<Vec<String>> {
+    let rows = seen[id].as_array().cloned().unwrap_or_default();
+    let cells = |row: &Value| row.as_array().cloned().unwrap_or_default();
+    rows.iter()
+        .map(|row| cells(row).iter().map(|cell| cell.as_str().unwrap_or_default().to_owned()).collect())
+        .collect()
+}
+
+/// Requests of the zone, as the API has them.
+fn zone(port: u16) -> Value {
+    let answer = myriad_tests::Client::connect(port).fetch(&Request::get("/cache").host("localhost"));
+    let told: Value = serde_json::from_slice(&answer.content()).expect("JSON");
+    told["zones"][0]["requests"].clone()
+}
+
+fn count(zone: &Value, names: &[&str]) -> u64 {
+    names.iter().map(|name| zone[*name].as_u64().unwrap_or_default()).sum()
+}
+
+fn percent(part: u64, all: u64) -> String {
+    format!("{:.1} %", part as f64 * 100.0 / all as f64)
 }
