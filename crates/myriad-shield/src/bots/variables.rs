@@ -49,12 +49,16 @@ impl VisitorClasses for Classes {
     }
 }
 
-/// Whether a browser asks ahead of a click, and nobody waits.
+/// Whether a browser asks ahead of a click, and nobody waits. One look at the fields: it is asked of every request.
 fn is_fetched_ahead(request: &Request) -> bool {
-    let fields = request.received.head.fields();
-    let says =
-        |name: &[u8]| fields.get_all(name).any(|value| value.windows(8).any(|part| part == b"prefetch"));
-    says(b"Sec-Purpose") || says(b"Purpose") || says(b"X-Moz")
+    let says = |value: &[u8]| value.windows(8).any(|part| part == b"prefetch");
+    request.received.head.fields().iter_known().any(|(known, name, value)| match known {
+        Some(Known::Purpose) => says(value),
+        Some(_) => false,
+        None => {
+            (name.eq_ignore_ascii_case(b"Sec-Purpose") || name.eq_ignore_ascii_case(b"X-Moz")) && says(value)
+        }
+    })
 }
 
 fn name(request: &Request, out: &mut Vec<u8>) -> bool {
@@ -85,7 +89,15 @@ mod tests {
 
     #[test]
     fn browser_that_fetches_ahead_of_a_click_has_a_class() {
-        let fields = &[("User-Agent", "Mozilla/5.0 Firefox/133.0"), ("Sec-Purpose", "prefetch;prerender")];
-        shows(&mut Case { fields, ..Case::default() }.begin(), &[("bot", "prefetch")]);
+        for (name, value) in
+            [("Sec-Purpose", "prefetch;prerender"), ("purpose", "prefetch"), ("X-moz", "prefetch")]
+        {
+            let fields = &[("User-Agent", "Mozilla/5.0 Firefox/133.0"), (name, value)];
+            shows(&mut Case { fields, ..Case::default() }.begin(), &[("bot", "prefetch")]);
+        }
+        for (name, value) in [("Sec-Purpose", "fetch"), ("X-Other", "prefetch"), ("Referer", "prefetch")] {
+            let fields = &[("User-Agent", "Mozilla/5.0 Firefox/133.0"), (name, value)];
+            lacks(&mut Case { fields, ..Case::default() }.begin(), &["bot"]);
+        }
     }
 }
