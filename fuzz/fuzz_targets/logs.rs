@@ -4,16 +4,6 @@
 use libfuzzer_sys::fuzz_target;
 use myriad_tally::{Layout, Question, Report, Style, Tally, read_fault, read_object, render};
 
-const ALL: [Question; 7] = [
-    Question::Summary,
-    Question::Hours,
-    Question::Pages,
-    Question::Slow,
-    Question::Missed,
-    Question::Floods,
-    Question::Errors,
-];
-
 fuzz_target!(|bytes: &[u8]| {
     let mut lines = bytes.split(|byte| *byte == b'\n');
     let format = String::from_utf8_lossy(lines.next().unwrap_or_default()).into_owned();
@@ -35,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let escaped = |text: &str| text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     let style = Style { width: 80, has_colors: false, has_unicode: true, offset_minutes: |_| 60, escaped };
-    for line in render(&Report::of(&tally, 10), &ALL, &style).lines() {
+    for line in render(&Report::of(&tally, 10), &Question::ALL, &style).lines() {
         assert!(line.chars().count() <= 80 && !line.chars().any(char::is_control), "{line}");
     }
 });

@@ -11,7 +11,7 @@ const HTTP: &str = "
     proxy_cache_path @DIR@/cache keys_zone=pages:4m;
     gzip on; gzip_types text/plain; gzip_min_length 100; access_log off;
     server {
-        listen 127.0.0.1:@PORT@; server_name localhost;
+        listen 127.0.0.1:@PORT@; server_name localhost; status_zone seen;
         add_header X-Cache $upstream_cache_status always;
         location / {
             proxy_pass http://@ORIGIN@; proxy_cache pages; proxy_cache_valid 200 1h;
@@ -316,5 +316,7 @@ fn inspector_tells_the_way_of_a_request_and_what_is_stored() {
     );
     assert_eq!(inspect("url=/pass/x").location.as_deref(), Some("location /pass/"));
     assert_eq!(tops(&server, "requests").len(), before.len(), "looking is no request for the page");
+    let zone = ask(&server, "/api/9/http/server_zones/seen");
+    assert!(zone.contains("\"processing\":1,"), "under way is this request alone: {zone}");
     assert_eq!(server.get("/api/inspect?url=http://localhost:1/").status, 400);
 }

@@ -53,16 +53,22 @@ impl WorkerState {
     pub fn alone(site: &Runtime) -> std::io::Result<Self> {
         let all_counters = Arc::clone(&site.traffic.workers);
         let counters = all_counters.first().cloned().unwrap_or_default();
+        Ok(Self { number: 0, all_counters, counters, ..Self::aside()? })
+    }
+
+    /// None of a site's workers, beside them: for questions what would become of a request, which count as no request. A worker counts in
+    /// memory that it alone writes to, so another thread must not take a worker's place.
+    pub fn aside() -> std::io::Result<Self> {
         Ok(Self {
-            number: 0,
+            number: usize::MAX,
             files: Arc::default(),
             seats: Seats::new(1),
             origins: Connections::unbounded(),
             failure: Arc::default(),
             logs: LogWriter::default(),
             encoder: Arc::new(Pool::start(&PoolOptions::default())?),
-            all_counters,
-            counters,
+            all_counters: Arc::default(),
+            counters: Arc::default(),
             sight: WorkerSight::new(Arc::new(Sight::new(1, myriad_net::clock::now_ms())), 0),
         })
     }

@@ -34,6 +34,12 @@ pub enum Question {
     Errors,
 }
 
+impl Question {
+    /// All of them, in the order of a report.
+    pub const ALL: [Self; 7] =
+        [Self::Summary, Self::Hours, Self::Pages, Self::Slow, Self::Missed, Self::Floods, Self::Errors];
+}
+
 /// The answers to these questions; one that nothing was read for is left out.
 pub fn render(report: &Report, questions: &[Question], style: &Style) -> String {
     let mut out = String::new();

@@ -41,7 +41,7 @@ pub(crate) fn explain_running(
     let Some((listener, local, secure)) = listener(&addresses, question) else {
         return Err("no server listens on that port".to_owned());
     };
-    let worker = WorkerState::alone(runtime).map_err(|error| error.to_string())?;
+    let worker = WorkerState::aside().map_err(|error| error.to_string())?;
     let site = Rc::new(Generation::new(Arc::clone(runtime), Rc::new(worker), engine));
     let lines = Rc::new(Lines::default());
     let sink: Rc<dyn Sink> = Rc::clone(&lines) as _;

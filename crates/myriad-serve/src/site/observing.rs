@@ -44,6 +44,8 @@ impl Observing {
             log: log.clone(),
             keeping: Keeping::default(),
         };
+        // Before the first request: who asks for the history is told of what there is.
+        life.keep();
         let thread = std::thread::Builder::new().name("observer".into()).spawn(move || {
             let readers = Arc::clone(&life.sight);
             if catch_unwind(AssertUnwindSafe(|| life.run())).is_err() {

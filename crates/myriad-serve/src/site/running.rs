@@ -120,6 +120,9 @@ impl Site {
         for index in 0..count {
             workers.push(WorkerThread::spawn(index, shared.clone())?);
         }
+        *sight.sources.lock() = inherited.sources.into();
+        let history = history_path(model, &inherited.prefix);
+        let observing = Observing::begin(sight, &runtime, history)?;
         let mut quic = quic;
         run(&workers, (&runtime, streams.as_ref()), &sockets, &mut quic, None)?;
         let mut agents = Agents::default();
@@ -127,9 +130,6 @@ impl Site {
         agents.staple(&runtime.staples, &runtime.zone_log)?;
         kept.tls.settle(runtime.staples.iter().map(|planned| &planned.staple));
         kept.generations += 1;
-        *sight.sources.lock() = inherited.sources.into();
-        let history = history_path(model, &inherited.prefix);
-        let observing = Observing::begin(sight, &runtime, history)?;
         let inner = Inner { kept, numbers, quic, runtime, streams, workers, agents, observing };
         Ok(Self {
             inner: Mutex::new(inner),

@@ -1,16 +1,6 @@
 use super::*;
 use crate::{Layout, Tally, read_fault};
 
-const ALL: [Question; 7] = [
-    Question::Summary,
-    Question::Hours,
-    Question::Pages,
-    Question::Slow,
-    Question::Missed,
-    Question::Floods,
-    Question::Errors,
-];
-
 fn style(width: usize, has_colors: bool, has_unicode: bool) -> Style {
     Style {
         width,
@@ -46,12 +36,12 @@ fn report() -> Report {
 #[test]
 fn nothing_is_wider_than_the_terminal_and_nothing_steers_it() {
     for width in [60, 80, 140] {
-        let text = render(&report(), &ALL, &style(width, false, true));
+        let text = render(&report(), &Question::ALL, &style(width, false, true));
         assert!(!text.contains('\u{1b}'));
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
-        let colored = render(&report(), &ALL, &style(width, true, true));
+        let colored = render(&report(), &Question::ALL, &style(width, true, true));
         let plain: String = colored
             .split("\u{1b}[")
             .map(|part| part.split_once('m').map_or(part, |(_, rest)| rest))
@@ -64,7 +54,7 @@ fn nothing_is_wider_than_the_terminal_and_nothing_steers_it() {
 
 #[test]
 fn every_question_is_answered() {
-    let text = render(&report(), &ALL, &style(100, false, false));
+    let text = render(&report(), &Question::ALL, &style(100, false, false));
     assert!(text.is_ascii(), "{text}");
     for part in [
         "2,000 requests",

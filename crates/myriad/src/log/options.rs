@@ -96,8 +96,6 @@ impl Options {
         }
         let asked: Vec<_> =
             QUESTIONS.iter().filter(|(name, _)| words.has(name)).map(|(_, asked)| *asked).collect();
-        let all =
-            || std::iter::once(Question::Summary).chain(QUESTIONS.iter().map(|(_, asked)| *asked)).collect();
         let limit = words.value("--limit").map(|text| limit(&text)).transpose()?;
         let (since_s, until_s) = (time(&words, "--since")?, time(&words, "--until")?);
         if let (Some(since), Some(until)) = (since_s, until_s)
@@ -107,7 +105,7 @@ impl Options {
         }
         Ok(Some(Self {
             files: words.plain.iter().map(PathBuf::from).collect(),
-            questions: if asked.is_empty() { all() } else { asked },
+            questions: if asked.is_empty() { Question::ALL.to_vec() } else { asked },
             limit: limit.unwrap_or(10),
             since_s,
             until_s,
