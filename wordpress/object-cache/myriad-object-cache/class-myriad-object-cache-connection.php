@@ -114,16 +114,13 @@ class Myriad_Object_Cache_Connection {
 	/**
 	 * Connects.
 	 *
-	 * @return Myriad_Object_Cache_Store|null Nothing where the server does not answer, or is left alone.
+	 * @return Myriad_Object_Cache_Store|null Nothing where the server does not answer. Whether it is left alone is for the caller to ask before.
 	 */
 	public static function open() {
 		$address = self::address();
 		$kind    = self::KINDS[ $address['scheme'] ][1];
 		if ( 'APCu' === $kind && ! apcu_enabled() ) {
 			return null; // As in programs of the command line.
-		}
-		if ( self::is_at_rest() ) {
-			return null;
 		}
 		require_once __DIR__ . '/interface-myriad-object-cache-store.php';
 		require_once __DIR__ . '/class-myriad-object-cache-' . strtolower( $kind ) . '.php';
@@ -164,7 +161,7 @@ class Myriad_Object_Cache_Connection {
 	 *
 	 * @return bool
 	 */
-	private static function is_at_rest() {
+	public static function is_at_rest() {
 		$address = self::address();
 		return time() - self::outage() < ( 'apcu' === $address['scheme'] ? self::REST_OF_APCU : self::REST );
 	}

@@ -81,14 +81,7 @@ class Myriad_Object_Cache_Pool {
 	 * @return mixed
 	 */
 	private function ask( $question, $without, $changes = true ) {
-		if ( null === $this->store ) {
-			$store       = Myriad_Object_Cache_Connection::open();
-			$this->store = $store ? $store : false;
-		}
-		if ( false === $this->store ) {
-			if ( $changes ) {
-				Myriad_Object_Cache_Connection::remember();
-			}
+		if ( ! $this->store && ! $this->connects( $changes ) ) {
 			return $without;
 		}
 		try {
@@ -102,6 +95,29 @@ class Myriad_Object_Cache_Pool {
 			Myriad_Object_Cache_Connection::failed( $failure->getMessage() );
 			return $without;
 		}
+	}
+
+	/**
+	 * Connects, where the server may be asked.
+	 *
+	 * A request that began while the server was left alone asks again before it changes something after that. If it only remembered
+	 * that the server was not told, the server would be left alone once more, and on a busy site that would never end.
+	 *
+	 * @param bool $changes Whether something is to be changed.
+	 * @return bool Whether there is a store.
+	 */
+	private function connects( $changes ) {
+		if ( false === $this->store && ! $changes ) {
+			return false;
+		}
+		$is_at_rest  = Myriad_Object_Cache_Connection::is_at_rest();
+		$store       = $is_at_rest ? null : Myriad_Object_Cache_Connection::open();
+		$this->store = $store ? $store : false;
+		$this->read  = 0.0;
+		if ( ! $store && $changes && ! $is_at_rest ) {
+			Myriad_Object_Cache_Connection::remember();
+		}
+		return (bool) $store;
 	}
 
 	/**
