@@ -221,15 +221,15 @@ class Myriad_Cache_Lists {
 	/**
 	 * Pages of a list from the one on that a post is on, or was on; all of them where their number has changed.
 	 *
-	 * @param string $list    Name of the list.
+	 * @param string $name    Name of the list.
 	 * @param array  $bounds  What selects its posts.
 	 * @param int    $post_id Post.
 	 * @param array  $known   What is known of it.
 	 * @return string[]
 	 */
-	private static function pages_behind( $list, $bounds, $post_id, $known ) {
+	private static function pages_behind( $name, $bounds, $post_id, $known ) {
 		if ( isset( $bounds['term'] ) && ! in_array( $bounds['term'][1], array( 'category', 'post_tag' ), true ) ) {
-			return array( $list . '.x' );
+			return array( $name . '.x' );
 		}
 		$newest = max( $known['dates'] );
 		$newer  = self::count( $bounds, $post_id, $newest );
@@ -239,19 +239,19 @@ class Myriad_Cache_Lists {
 		// Without the post there are so many pages, and with it so many.
 		$last = intdiv( $others, $size ) + 1;
 		if ( $last - $first >= self::MOST_PAGES ) {
-			return array( $list . '.x' );
+			return array( $name . '.x' );
 		}
 		$tags = array();
 		if ( 0 === $others % $size ) {
 			// The last page comes or goes: the one before it leads there, or no longer does.
-			$tags[] = $list . '.n';
+			$tags[] = $name . '.n';
 			$first  = max( 1, min( $first, $last - 1 ) );
 		}
 		for ( $page = $first; $page <= $last; $page++ ) {
-			$tags[] = $list . '.' . $page;
+			$tags[] = $name . '.' . $page;
 		}
 		if ( $newer < max( 1, (int) get_option( 'posts_per_rss' ) ) ) {
-			$tags[] = $list . '.f';
+			$tags[] = $name . '.f';
 		}
 		return $tags;
 	}

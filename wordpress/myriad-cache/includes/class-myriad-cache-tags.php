@@ -179,10 +179,10 @@ class Myriad_Cache_Tags {
 	/**
 	 * A feed of comments: it shows the titles of their posts, and nothing else of them.
 	 *
-	 * @param WP_Query $query  Query.
-	 * @param mixed    $object Post whose comments they are.
+	 * @param WP_Query $query Query.
+	 * @param mixed    $post  Post whose comments they are.
 	 */
-	private static function note_comment_feed( $query, $object ) {
+	private static function note_comment_feed( $query, $post ) {
 		foreach ( array_keys( self::$tags ) as $tag ) {
 			if ( preg_match( '/^p[0-9]+$/', $tag ) ) {
 				unset( self::$tags[ $tag ] );
@@ -190,7 +190,7 @@ class Myriad_Cache_Tags {
 			}
 		}
 		if ( $query->is_singular() ) {
-			self::add( $object instanceof WP_Post ? 'c' . $object->ID : 'mod' );
+			self::add( $post instanceof WP_Post ? 'c' . $post->ID : 'mod' );
 			return;
 		}
 		Myriad_Cache_Notes::note_comments( $query->comments, null );

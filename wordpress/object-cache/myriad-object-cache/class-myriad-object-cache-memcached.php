@@ -79,7 +79,10 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * {@inheritDoc}
+	 * Gives values.
+	 *
+	 * @param string[] $keys Keys.
+	 * @return array<string, string|int> Those that are there, by key.
 	 */
 	public function get( $keys ) {
 		if ( 1 === count( $keys ) ) {
@@ -94,7 +97,10 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * {@inheritDoc}
+	 * Keeps values, in the place of those that are there. A value that is too large leaves none.
+	 *
+	 * @param array<string, string|int> $values Values by key.
+	 * @param int                       $ttl    Seconds.
 	 */
 	public function set( $values, $ttl ) {
 		foreach ( $values as $key => $value ) {
@@ -108,7 +114,11 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * {@inheritDoc}
+	 * Keeps values where there are none.
+	 *
+	 * @param array<string, string|int> $values Values by key.
+	 * @param int                       $ttl    Seconds.
+	 * @return array<string, bool> Whether each was kept, by key.
 	 */
 	public function add( $values, $ttl ) {
 		$kept = array();
@@ -120,7 +130,10 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * {@inheritDoc}
+	 * Forgets values.
+	 *
+	 * @param string[] $keys Keys.
+	 * @return array<string, bool> Whether each was there, by key.
 	 */
 	public function delete( $keys ) {
 		$were = array();
@@ -132,7 +145,11 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * {@inheritDoc}
+	 * Adds to an integer.
+	 *
+	 * @param string $key    Key.
+	 * @param int    $offset How much.
+	 * @return int|false What it comes to, at least 0; false where there is none.
 	 */
 	public function add_number( $key, $offset ) {
 		$there = $this->get( array( $key ) );
@@ -149,7 +166,13 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * {@inheritDoc}
+	 * Changes a value so that no change of another process in between is lost.
+	 *
+	 * @param string   $key    Key.
+	 * @param int      $ttl    Seconds.
+	 * @param callable $change Is given the value, or null, and returns the new one, null for none, the same to leave all as it is. It may be
+	 *                         called several times.
+	 * @return bool Whether it was changed. If not, others are at it all the time, and nothing was done.
 	 */
 	public function change( $key, $ttl, $change ) {
 		for ( $try = 0; $try < self::TRIES; $try++ ) {

@@ -93,7 +93,10 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * {@inheritDoc}
+	 * Gives values.
+	 *
+	 * @param string[] $keys Keys.
+	 * @return array<string, string|int> Those that are there, by key.
 	 */
 	public function get( $keys ) {
 		$told = $this->asked(
@@ -115,7 +118,10 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * {@inheritDoc}
+	 * Keeps values, in the place of those that are there. A value that is too large leaves none.
+	 *
+	 * @param array<string, string|int> $values Values by key.
+	 * @param int                       $ttl    Seconds.
 	 */
 	public function set( $values, $ttl ) {
 		$told = $this->at_once(
@@ -132,7 +138,11 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * {@inheritDoc}
+	 * Keeps values where there are none.
+	 *
+	 * @param array<string, string|int> $values Values by key.
+	 * @param int                       $ttl    Seconds.
+	 * @return array<string, bool> Whether each was kept, by key.
 	 */
 	public function add( $values, $ttl ) {
 		$options = array( 'nx', 'ex' => $ttl ); // phpcs:ignore WordPress.Arrays -- as phpredis asks for it.
@@ -147,8 +157,10 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * {@inheritDoc}
+	 * Forgets values.
 	 *
+	 * @param string[] $keys Keys.
+	 * @return array<string, bool> Whether each was there, by key.
 	 * @throws RuntimeException Where the server does not do it.
 	 */
 	public function delete( $keys ) {
@@ -166,7 +178,11 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * {@inheritDoc}
+	 * Adds to an integer.
+	 *
+	 * @param string $key    Key.
+	 * @param int    $offset How much.
+	 * @return int|false What it comes to, at least 0; false where there is none.
 	 */
 	public function add_number( $key, $offset ) {
 		$there = $this->get( array( $key ) );
@@ -189,7 +205,13 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * {@inheritDoc}
+	 * Changes a value so that no change of another process in between is lost.
+	 *
+	 * @param string   $key    Key.
+	 * @param int      $ttl    Seconds.
+	 * @param callable $change Is given the value, or null, and returns the new one, null for none, the same to leave all as it is. It may be
+	 *                         called several times.
+	 * @return bool Whether it was changed. If not, others are at it all the time, and nothing was done.
 	 */
 	public function change( $key, $ttl, $change ) {
 		for ( $try = 0; $try < self::TRIES; $try++ ) {
