@@ -1,0 +1,96 @@
+//! Web cache deception: a visitor who is known is led to an address of their own page that a rule takes for a file that everybody may have.
+
+use myriad_tests::{HttpOrigin, Place, Request, Server};
+
+/// An application that sees the account page in whatever begins like its address, as frameworks do; the rules store what looks like a file.
+fn start(known_by: &'static str) -> (Server, HttpOrigin) {
+    let origin = HttpOrigin::start(move |call| {
+        let who = call.head.lines().find_map(|line| {
+            let (name, value) = line.split_once(": ")?;
+            (name.eq_ignore_ascii_case(known_by)).then(|| value.to_owned())
+        });
+        let number = call.number;
+        match who {
+            Some(who) => call.answer(
+                "HTTP/1.1 200 OK\nContent-Type: text/html\nCache-Control: max-age=60",
+                format!("the secret of {who} {number}"),
+            ),
+            None => call.answer("HTTP/1.1 200 OK\nContent-Type: text/html", "please log in"),
+        }
+    });
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    let http = "proxy_cache_path @DIR@/cache keys_zone=pages:1m;
+        server { listen 127.0.0.1:@PORT@; add_header X-Cache $upstream_cache_status always;
+            proxy_cache_valid any 1h; proxy_ignore_headers Vary;
+            location / { proxy_pass http://@ORIGIN@; }
+            location /static/ { proxy_cache pages; proxy_pass http://@ORIGIN@; }
+            location ~* \\.(css|js|png|ico|woff2)$ { proxy_cache pages; proxy_pass http://@ORIGIN@; }
+            location = /robots.txt { proxy_cache pages; proxy_pass http://@ORIGIN@; } }";
+    (Server::start(place, http), origin)
+}
+
+/// Addresses that the rules store, each with a separator, an escape or a segment that some application reads otherwise.
+const ADDRESSES: &[&str] = &[
+    "/account/x.css",
+    "/account/x.JS",
+    "/account.css",
+    "/account;x.css",
+    "/account;/x.css",
+    "/account%3bx.css",
+    "/account%2fx.css",
+    "/account%00x.css",
+    "/account%0ax.css",
+    "/account%09x.css",
+    "/account%20.css",
+    "/account%23x.css",
+    "/account%3fx.css",
+    "/account%26x.css",
+    "/account$x.css",
+    "/account!x.css",
+    "/account~x.css",
+    "/account,x.css",
+    "/account.x.css",
+    "/account\\x.css",
+    "/account%5cx.css",
+    "/account%252fx.css",
+    "/account/%2e%2e/x.css",
+    "/account/..%2fstatic/x",
+    "/account/%2e%2e%2fstatic%2fx",
+    "/account%2f..%2fstatic/x",
+    "/account/../static/x",
+    "/account;%2f..%2f..%2fstatic/x",
+    "/static/..%2faccount",
+    "/static/%2e%2e%2faccount",
+    "/static/..;/account",
+    "/static//..//account.css",
+    "/static/..%5caccount",
+    "/account/..%2frobots.txt",
+    "/account/%2e%2e/robots.txt",
+    "/account%2f%2e%2e%2frobots.txt",
+    "/x.css?/account",
+];
+
+#[test]
+fn page_of_a_visitor_who_is_known_is_nobody_else_s_under_any_address() {
+    for (field, value) in [
+        ("Cookie", "PHPSESSID=victim"),
+        ("Cookie", "theme=1; wordpress_logged_in_ab=victim"),
+        ("Authorization", "Basic dmljdGltOnBhc3M="),
+    ] {
+        let (server, _origin) = start(field);
+        for address in ADDRESSES {
+            // The address is led to by a link of the attacker's, a moment before the attacker comes for what it left.
+            let own = server.fetch(&Request::get(address).field(field, value));
+            if matches!(own.status, 400 | 404) {
+                continue;
+            }
+            assert!(own.text().contains("secret"), "{address}: {}", own.text());
+            let attacker = server.get(address);
+            assert!(!attacker.text().contains("secret"), "{field} {address}: {}", attacker.text());
+            // Nor does what the attacker left there stand in the visitor's way.
+            let again = server.fetch(&Request::get(address).field(field, value));
+            assert!(again.text().contains("secret"), "{field} {address}: {}", again.text());
+        }
+    }
+}
