@@ -9,7 +9,7 @@ BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build dashboard dist deb rpm site test-package test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-object-cache bench-passing bench-recipes bench-shield bench-small-machine fuzz clean
+.PHONY: help up build dashboard dist deb rpm site test-package test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-object-cache bench-passing bench-recipes bench-shield bench-small-machine fuzz soak clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -133,6 +133,12 @@ bench-small-machine: ## ten minutes of 1,000 clients within 2 GB, and MariaDB go
 	@scripts/install-packages up bench
 	@$(MAKE) --no-print-directory build
 	@bench/small_machine.py $(BENCH)
+
+soak: ## a real WordPress under traffic while everything fails in turn, for SECONDS (3600): what must hold holds (bench/soak.py)
+	@$(NEEDS_CARGO)
+	@scripts/install-packages up bench soak
+	@$(MAKE) --no-print-directory build
+	@bench/soak.py --seconds $(or $(SECONDS),3600) $(SOAK)
 
 bench-instructions: ## instructions of a hit, the same on a busy machine (BENCH="--before ../old": beside an earlier commit)
 	@scripts/install-packages up bench
