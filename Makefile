@@ -9,7 +9,7 @@ BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build dashboard dist deb rpm site test-package test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-object-cache bench-passing bench-recipes bench-shield bench-small-machine fuzz soak clean
+.PHONY: help up build dashboard dist deb rpm site test-package test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-small-machine fuzz soak clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -134,11 +134,25 @@ bench-small-machine: ## ten minutes of 1,000 clients within 2 GB, and MariaDB go
 	@$(MAKE) --no-print-directory build
 	@bench/small_machine.py $(BENCH)
 
+<<<<<<< HEAD
 soak: ## a real WordPress under traffic while everything fails in turn, for SECONDS (3600): what must hold holds (bench/soak.py)
 	@$(NEEDS_CARGO)
 	@scripts/install-packages up bench soak
 	@$(MAKE) --no-print-directory build
 	@bench/soak.py --seconds $(or $(SECONDS),3600) $(SOAK)
+=======
+bench-scale: ## 5,000 servers with a certificate each and 50,000 locations: check, start, reload, memory, beside nginx
+	@$(MAKE) --no-print-directory build
+	@python3 bench/scale.py $(BENCH)
+
+bench-reloads: ## 200 reloads and 20 upgrades of the binary under load: lost requests, memory (BENCH="--alone": without load)
+	@$(MAKE) --no-print-directory build
+	@python3 bench/reloads.py $(BENCH)
+
+bench-clients: ## 10,000 clients that ask and 50,000 that are silent, beside nginx (BENCH="--idle 12000")
+	@$(MAKE) --no-print-directory build
+	@python3 bench/many_clients.py $(BENCH)
+>>>>>>> f9d2e22b (make bench-scale, bench-reloads, bench-clients: thousands of servers, reloads under load, many clients)
 
 bench-instructions: ## instructions of a hit, the same on a busy machine (BENCH="--before ../old": beside an earlier commit)
 	@scripts/install-packages up bench
