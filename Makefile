@@ -134,13 +134,12 @@ bench-small-machine: ## ten minutes of 1,000 clients within 2 GB, and MariaDB go
 	@$(MAKE) --no-print-directory build
 	@bench/small_machine.py $(BENCH)
 
-<<<<<<< HEAD
 soak: ## a real WordPress under traffic while everything fails in turn, for SECONDS (3600): what must hold holds (bench/soak.py)
 	@$(NEEDS_CARGO)
 	@scripts/install-packages up bench soak
 	@$(MAKE) --no-print-directory build
 	@bench/soak.py --seconds $(or $(SECONDS),3600) $(SOAK)
-=======
+
 bench-scale: ## 5,000 servers with a certificate each and 50,000 locations: check, start, reload, memory, beside nginx
 	@$(MAKE) --no-print-directory build
 	@python3 bench/scale.py $(BENCH)
@@ -152,7 +151,6 @@ bench-reloads: ## 200 reloads and 20 upgrades of the binary under load: lost req
 bench-clients: ## 10,000 clients that ask and 50,000 that are silent, beside nginx (BENCH="--idle 12000")
 	@$(MAKE) --no-print-directory build
 	@python3 bench/many_clients.py $(BENCH)
->>>>>>> f9d2e22b (make bench-scale, bench-reloads, bench-clients: thousands of servers, reloads under load, many clients)
 
 bench-instructions: ## instructions of a hit, the same on a busy machine (BENCH="--before ../old": beside an earlier commit)
 	@scripts/install-packages up bench
