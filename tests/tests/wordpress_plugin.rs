@@ -145,7 +145,9 @@ impl Crawl<'_> {
     /// A page as PHP makes it now: the cookie asks for one's own, and changes nothing in it.
     fn uncached(&self, target: &str) -> Seen {
         let answer = self.server.fetch(&Request::get(target).host(&self.host).field("Cookie", "NO_CACHE=1"));
-        assert_eq!(answer.cache(), "BYPASS", "{target}");
+        let said =
+            || format!("{target}: {} {}\n{}", answer.status, answer.text(), self.server.read("error.log"));
+        assert_eq!(answer.cache(), "BYPASS", "{}", said());
         Seen { status: answer.status, body: answer.content() }
     }
 

@@ -111,7 +111,8 @@ fn made(server: &Server, target: &str) -> Answer {
 
 fn made_for(server: &Server, host: &str, target: &str) -> Answer {
     let answer = server.fetch(&Request::get(target).host(host).field("Cookie", "NO_CACHE=1"));
-    assert_eq!((answer.status, answer.cache()), (200, "BYPASS"), "{target}");
+    let said = || format!("{target}: {}\n{}", answer.text(), server.read("error.log"));
+    assert_eq!((answer.status, answer.cache()), (200, "BYPASS"), "{}", said());
     answer
 }
 

@@ -2,7 +2,7 @@
 
 use myriad_tests::{Place, Request, Server, Visitor, WordPress, wait_for};
 
-use super::{administrator, browser, newest_post, page, start};
+use super::{administrator, browser, page, some_post, start};
 
 #[test]
 fn who_is_logged_in_sees_their_own_page_and_the_others_do_not() {
@@ -45,7 +45,7 @@ fn the_log_in_page_is_never_cached() {
 #[test]
 fn a_visitor_may_comment_and_sees_the_comment() {
     let (_site, server) = start();
-    let post = newest_post(&server);
+    let post = some_post(&server);
     let text = page(&server, &post).text();
     let id = text.split("name='comment_post_ID' value='").nth(1).and_then(|rest| rest.split('\'').next());
     let id = id.expect("the comment form").to_owned();
