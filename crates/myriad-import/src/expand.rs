@@ -1,0 +1,179 @@
+//! Variables: `%{NAME}`, `$1` and `%1` of Apache in the words of nginx.
+
+use std::fmt::Write as _;
+
+/// What a text of Apache comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Expanded {
+    pub(crate) text: String,
+    /// Names of `%{ENV:…}` that it reads.
+    pub(crate) env: Vec<String>,
+    /// Whether it reads `%{HTTPS}`.
+    pub(crate) https: bool,
+    /// Whether it holds the decoded path of the request, which is not safe in a header.
+    pub(crate) has_path: bool,
+    /// Captures of the rule and of its last condition that it names.
+    pub(crate) of_rule: Vec<usize>,
+    pub(crate) of_condition: Vec<usize>,
+}
+
+/// How captures are written.
+#[derive(Clone, Copy)]
+pub(crate) enum Captures {
+    /// `$1`, of the regex that stands in the same directive; captures of a condition are variables.
+    Direct(usize),
+    /// All are variables of the rule with this number.
+    Variables(usize),
+    /// `%1` is `$1`: the regex is that of the condition.
+    OfCondition,
+    /// There are none here, `$` is a letter that cannot be told.
+    None,
+}
+
+/// Name of the variable that keeps a capture.
+pub(crate) fn capture(rule: usize, of_condition: bool, index: usize) -> String {
+    format!("{}{rule}_{index}", if of_condition { "condition" } else { "rule" })
+}
+
+/// Expands a text; the error names what nginx has no word for.
+pub(crate) fn expand(text: &str, captures: Captures) -> Result<Expanded, String> {
+    let mut out = Expanded::default();
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (letter, letters.peek().copied()) {
+            ('\\', Some(next @ ('$' | '%'))) => {
+                letters.next();
+                if next == '$' {
+                    return Err("a \"$\" that is no variable cannot be written in nginx's language".into());
+                }
+                out.text.push(next);
+            }
+            ('\\', Some(' ')) => {}
+            ('%', Some('{')) => {
+                letters.next();
+                let name: String = letters.by_ref().take_while(|letter| *letter != '}').collect();
+                variable(&name, &mut out)?;
+            }
+            (sign @ ('$' | '%'), Some(digit @ '0'..='9')) => {
+                letters.next();
+                let index = digit as usize - '0' as usize;
+                one(sign == '%', index, captures, letters.peek().copied(), &mut out)?;
+            }
+            ('$', Some('{')) => return Err("RewriteMap has no counterpart: write a map block".into()),
+            ('$', _) => {
+                return Err("a \"$\" that is no variable cannot be written in nginx's language".into());
+            }
+            (letter, _) => out.text.push(letter),
+        }
+    }
+    Ok(out)
+}
+
+/// Variable of nginx that stands for one of Apache's environment.
+pub(crate) fn env_variable(name: &str) -> String {
+    let letter =
+        |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
+    format!("env_{}", name.chars().map(letter).collect::<String>())
+}
+
+fn one(
+    of_condition: bool,
+    index: usize,
+    captures: Captures,
+    next: Option<char>,
+    out: &mut Expanded,
+) -> Result<(), String> {
+    if index == 0 {
+        return Err("$0 and %0 have no counterpart: put the whole pattern in ( ) and write $1".into());
+    }
+    let name = match captures {
+        Captures::None => return Err("there are no captures here".into()),
+        Captures::Direct(_) if !of_condition => index.to_string(),
+        Captures::OfCondition if of_condition => index.to_string(),
+        Captures::OfCondition => return Err("$1 and %1 together".into()),
+        Captures::Direct(rule) | Captures::Variables(rule) => capture(rule, of_condition, index),
+    };
+    let list = if of_condition { &mut out.of_condition } else { &mut out.of_rule };
+    list.push(index);
+    push(&name, next, out);
+    Ok(())
+}
+
+/// Writes a variable, in braces where a letter of names follows.
+fn push(name: &str, next: Option<char>, out: &mut Expanded) {
+    let joins = next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '_');
+    if joins {
+        let _ = write!(out.text, "${{{name}}}");
+    } else {
+        let _ = write!(out.text, "${name}");
+    }
+}
+
+fn variable(name: &str, out: &mut Expanded) -> Result<(), String> {
+    let upper = name.to_ascii_uppercase();
+    if let Some(field) = upper.strip_prefix("HTTP:") {
+        let _ = write!(out.text, "${{http_{}}}", field.to_ascii_lowercase().replace('-', "_"));
+        return is_name(field, name);
+    }
+    if upper.starts_with("ENV:") {
+        let of = &name[4..];
+        out.env.push(of.to_owned());
+        let _ = write!(out.text, "${{{}}}", env_variable(of));
+        return is_name(of, name);
+    }
+    let word = match upper.as_str() {
+        "HTTPS" => {
+            out.https = true;
+            "apache_https"
+        }
+        "REQUEST_URI" => {
+            out.has_path = true;
+            "uri"
+        }
+        "REQUEST_FILENAME" | "SCRIPT_FILENAME" => {
+            out.has_path = true;
+            "request_filename"
+        }
+        "HTTP_HOST" => "http_host",
+        "HTTP_USER_AGENT" => "http_user_agent",
+        "HTTP_REFERER" => "http_referer",
+        "HTTP_COOKIE" => "http_cookie",
+        "HTTP_ACCEPT" => "http_accept",
+        "HTTP_FORWARDED" => "http_forwarded",
+        "QUERY_STRING" => "args",
+        "DOCUMENT_ROOT" => "document_root",
+        "REQUEST_METHOD" => "request_method",
+        "REQUEST_SCHEME" => "scheme",
+        "THE_REQUEST" => "request",
+        "REMOTE_ADDR" | "REMOTE_HOST" => "remote_addr",
+        "REMOTE_PORT" => "remote_port",
+        "REMOTE_USER" => "remote_user",
+        "SERVER_NAME" => "host",
+        "SERVER_ADDR" => "server_addr",
+        "SERVER_PORT" => "server_port",
+        "SERVER_PROTOCOL" => "server_protocol",
+        _ => return Err(format!("%{{{name}}} has no counterpart")),
+    };
+    let _ = write!(out.text, "${{{word}}}");
+    Ok(())
+}
+
+fn is_name(text: &str, whole: &str) -> Result<(), String> {
+    let sound = !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    if sound { Ok(()) } else { Err(format!("%{{{whole}}} is no name of a variable")) }
+}
+
+/// Whether a text is one variable and nothing else, as the left side of `if` wants it.
+pub(crate) fn is_variable(text: &str) -> bool {
+    let name =
+        text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| text.strip_prefix('$'));
+    name.is_some_and(|name| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}
+
+/// Variables without the braces that they do not need.
+pub(crate) fn bare(text: &str) -> String {
+    if is_variable(text) { text.replace(['{', '}'], "") } else { text.to_owned() }
+}

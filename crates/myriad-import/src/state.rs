@@ -1,0 +1,104 @@
+//! State of a walk: what has been read, the sections that are open, and what came of it.
+
+use crate::lines::Item;
+use crate::rules::Rules;
+use crate::site::{Entry, Options, Parts, Remark};
+
+/// Condition of `if` under which a section holds, and its opposite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Guard {
+    pub(crate) holds: String,
+    pub(crate) fails: String,
+}
+
+/// State of a walk.
+pub(crate) struct Walk<'o> {
+    pub(crate) options: &'o Options,
+    pub(crate) parts: Parts,
+    pub(crate) remarks: Vec<Remark>,
+    pub(crate) guards: Vec<Guard>,
+    pub(crate) rules: Rules,
+    pub(crate) expires: Expires,
+    /// What `Auth*` has said so far: sections inherit it.
+    pub(crate) auth: Auth,
+    /// Path of the folder whose rules are read: begins and ends with `/`. `None` outside of folders, where paths are whole.
+    pub(crate) folder: Option<String>,
+    /// For names of variables.
+    pub(crate) count: usize,
+}
+
+/// Lifetimes that have been said so far.
+#[derive(Debug, Default)]
+pub(crate) struct Expires {
+    pub(crate) of: Vec<(usize, String)>,
+    pub(crate) off: bool,
+    pub(crate) default: Option<u64>,
+    pub(crate) types: Vec<(String, u64)>,
+}
+
+/// `AuthType`, `AuthName`, `AuthUserFile`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Auth {
+    pub(crate) of: Vec<(usize, String)>,
+    pub(crate) kind: String,
+    pub(crate) name: Option<String>,
+    pub(crate) file: Option<String>,
+}
+
+impl<'o> Walk<'o> {
+    pub(crate) fn new(options: &'o Options, folder: Option<String>) -> Self {
+        Self {
+            options,
+            parts: Parts::default(),
+            remarks: Vec::new(),
+            guards: Vec::new(),
+            rules: Rules::default(),
+            expires: Expires::default(),
+            auth: Auth::default(),
+            folder,
+            count: 0,
+        }
+    }
+
+    /// For what only tells whether something is told.
+    pub(crate) fn apart(options: &'o Options) -> Self {
+        Self::new(options, None)
+    }
+
+    /// Lines that run where all guards hold.
+    pub(crate) fn guarded(&mut self, lines: &[String]) -> Vec<String> {
+        match self.guards.as_slice() {
+            [] => lines.to_vec(),
+            [guard] => vec![format!("if ({}) {{ {} }}", guard.holds, lines.join(" "))],
+            guards => {
+                let mut out = vec!["set $section 1;".to_owned()];
+                out.extend(
+                    guards.iter().map(|guard| format!("if ({}) {{ set $section \"\"; }}", guard.fails)),
+                );
+                out.push(format!("if ($section) {{ {} }}", lines.join(" ")));
+                out
+            }
+        }
+    }
+
+    /// Number for a variable of its own.
+    pub(crate) fn number(&mut self) -> usize {
+        self.count += 1;
+        self.count
+    }
+
+    pub(crate) fn missing(&mut self, item: &Item, reason: &str) {
+        self.remarks.push(Remark::missing(item.line, &item.text, reason));
+    }
+
+    pub(crate) fn note(&mut self, item: &Item, reason: &str) {
+        self.remarks.push(Remark::note(item.line, &item.text, reason));
+    }
+}
+
+impl Entry {
+    /// What a line comes to.
+    pub(crate) fn new(item: &Item, why: &str, lines: Vec<String>) -> Self {
+        Self { of: vec![(item.line, item.text.clone())], why: why.to_owned(), lines }
+    }
+}

@@ -1,0 +1,188 @@
+use super::*;
+
+fn told(text: &str) -> Translation {
+    translate(text, &Options { php: Some("/run/php.sock".into()), ..Options::default() })
+}
+
+/// What is not translated, as `LINE: REASON`.
+fn missing(text: &str) -> Vec<String> {
+    let remarks = told(text).remarks.into_iter().filter(|remark| remark.is_missing);
+    remarks.map(|remark| format!("{}: {}", remark.line, remark.reason)).collect()
+}
+
+#[test]
+fn rules_are_told_with_their_lines_above_them() {
+    let text = "RewriteEngine On\n# comment\nRewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^item/([0-9]+)$ item.php?id=$1 [L,QSA]\n";
+    let told = told(text);
+    assert!(told.is_whole(), "{:?}", told.remarks);
+    for part in [
+        "    # 3: RewriteCond %{REQUEST_FILENAME} !-f\n    # 4: RewriteRule ^item/([0-9]+)$ item.php?id=$1 [L,QSA]\n    # -> Another path",
+        "if (-f \"$request_filename\") { set $rule \"\"; }",
+        "if ($rule) { rewrite \"^/item/([0-9]+)$\" /item.php?id=$1 last; }",
+    ] {
+        assert!(told.text.contains(part), "{part}\n{}", told.text);
+    }
+}
+
+#[test]
+fn query_is_kept_replaced_or_dropped_as_apache_does() {
+    for (rule, line) in [
+        ("RewriteRule ^a$ b [L]", "rewrite \"^/a$\" /b last;"),
+        ("RewriteRule ^a$ b?x=1 [L]", "rewrite \"^/a$\" /b?x=1? last;"),
+        ("RewriteRule ^a$ b?x=1 [QSA,L]", "rewrite \"^/a$\" /b?x=1 last;"),
+        ("RewriteRule ^a$ b? [L]", "rewrite \"^/a$\" /b? last;"),
+        ("RewriteRule ^a$ b [QSD,L]", "rewrite \"^/a$\" /b? last;"),
+        ("RewriteRule ^a$ https://x.test/b [NC,R=301]", "rewrite \"(?i)^/a$\" https://x.test/b permanent;"),
+        ("RewriteRule ^a$ /b [R=307]", "if ($uri ~ \"^/a$\") { return 307 /b$is_args$args; }"),
+        ("RewriteRule ^a$ - [F]", "if ($uri ~ \"^/a$\") { return 403; }"),
+        ("RewriteRule !^a$ b [L]", "if ($uri !~ \"^/a$\") { rewrite \"^\" /b last; }"),
+        ("RewriteRule ^a|b$ c", "rewrite \"^/a|^/.*?b$\" /c;"),
+    ] {
+        let told = told(&format!("RewriteEngine On\n{rule}\n"));
+        assert!(told.is_whole() && told.text.contains(line), "{rule}\n{}", told.text);
+    }
+}
+
+#[test]
+fn folder_of_the_file_stands_before_patterns_and_targets() {
+    let options = Options { base: "/blog/".into(), ..Options::default() };
+    let told = translate("RewriteEngine On\nRewriteRule ^a$ b [L]\n", &options);
+    assert!(told.text.contains("rewrite \"^/blog/a$\" /blog/b last;"), "{}", told.text);
+}
+
+#[test]
+fn what_has_no_counterpart_is_named_with_its_line() {
+    for (text, part) in [
+        ("RewriteEngine On\nRewriteRule ^a$ http://x/ [P]", "2: write a location with proxy_pass"),
+        (
+            "RewriteEngine On\nRewriteCond expr \"true\"\nRewriteRule a b",
+            "3: its condition in line 2: expressions",
+        ),
+        ("RewriteEngine On\nRewriteRule (^a|b) c", "2: a ^ within a group"),
+        ("RewriteEngine On\nRewriteRule ^(a c", "2: its regex is not sound"),
+        ("<If \"true\">\nRequire all denied\n</If>", "1: expressions of <If>"),
+        ("<Files x>\nRequire all denied\n", "1: this section is not closed"),
+        ("</Files>", "1: no such section"),
+        ("Header set X \"%{NAME}e\"", "1: its value holds a variable"),
+        ("Frobnicate On", "1: Myriad has no counterpart"),
+        ("Require host example.com", "1: names of hosts are not asked of"),
+    ] {
+        let missing = missing(text);
+        assert!(missing.iter().any(|line| line.starts_with(part)), "{text}: {missing:?}");
+    }
+}
+
+#[test]
+fn what_is_not_told_of_access_lets_nobody_in() {
+    for text in [
+        "Require host example.com",
+        "AuthType Digest\nRequire valid-user",
+        "Require user bob",
+        "<RequireAll>\nRequire ip 10.0.0.0/8\nRequire expr x\n</RequireAll>",
+    ] {
+        let told = told(text);
+        assert!(
+            told.text.contains("set $access \"\";") && told.text.contains("return 403"),
+            "{text}\n{}",
+            told.text
+        );
+    }
+}
+
+#[test]
+fn networks_are_written_as_prefixes() {
+    let told =
+        told("Order Deny,Allow\nDeny from all\nAllow from 10.1 192.168.0.0/255.255.0.0 ::1 127.0.0.1\n");
+    for part in [
+        "    10.1.0.0/16 1;",
+        "    192.168.0.0/16 1;",
+        "    ::1/128 1;",
+        "    127.0.0.1/32 1;",
+        "set $access \"\";",
+        "if ($among_1) { set $access 1; }",
+    ] {
+        assert!(told.text.contains(part), "{part}\n{}", told.text);
+    }
+}
+
+#[test]
+fn virtual_hosts_are_servers_of_their_own() {
+    let told = told(
+        "<VirtualHost *:80>\nServerName a.test\nServerAlias www.a.test\nDocumentRoot /srv/a\n<Directory /srv/a>\nRequire all granted\nOptions -Indexes\n</Directory>\n</VirtualHost>\n\
+         <VirtualHost *:443>\nServerName b.test\nSSLEngine on\nSSLCertificateFile /etc/b.pem\nSSLCertificateKeyFile /etc/b.key\nRewriteEngine On\nRewriteRule ^/a$ /b [L]\n</VirtualHost>\n",
+    );
+    for part in [
+        "listen 80;\n    server_name a.test www.a.test;\n    root /srv/a;",
+        "listen 443 ssl;\n    server_name b.test;",
+        "rewrite \"^/a$\" /b last;",
+        "autoindex off;",
+    ] {
+        assert!(told.text.contains(part), "{part}\n{}", told.text);
+    }
+    assert!(told.is_whole(), "{:?}", told.remarks);
+}
+
+/// Texts of pieces that mean something, in any order: nothing panics. That they stay sound words is asserted where the language is read.
+#[test]
+fn made_up_texts_are_survived() {
+    const PIECES: &[&str] = &[
+        "RewriteEngine On\n",
+        "RewriteCond ",
+        "RewriteRule ",
+        "%{REQUEST_URI}",
+        "%{HTTP_HOST}",
+        "%1",
+        "$1",
+        "^(.*)$",
+        " [L,R=301]",
+        "\n",
+        "\"",
+        "'",
+        "\\",
+        "$",
+        "<Files ",
+        "<IfModule ",
+        "</Files>",
+        "</IfModule>",
+        ">",
+        "{",
+        "}",
+        ";",
+        "#",
+        "é",
+        "\u{0}",
+        "Header set X ",
+        "Require ",
+        "ip 10.0.0.0/",
+        "Order ",
+        "Redirect ",
+        "ExpiresByType text/css A",
+        "AddType ",
+        "SetEnvIf ",
+        "ErrorDocument 404 ",
+        "php_value ",
+        "(",
+        ")",
+        "[",
+        "]",
+        "!",
+        "99999999999999999999",
+        "RedirectMatch ",
+        "Options ",
+        "DirectoryIndex ",
+        "<Limit GET>",
+        "<VirtualHost *:80>",
+        "</VirtualHost>",
+        "env=",
+        "-f",
+        "=a",
+        " ",
+    ];
+    for seed in 0..3000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let count = random.usize(..60);
+        let text: String = (0..count).map(|_| PIECES[random.usize(..PIECES.len())]).collect();
+        let told = translate(&text, &Options::default());
+        assert!(!told.text.contains('\u{0}'), "seed {seed}\n{text}");
+    }
+}

@@ -1,0 +1,220 @@
+//! The walk through directives and sections: who acts on which, and under which guard.
+
+use crate::access::Access;
+use crate::lines::Item;
+use crate::pattern::{escaped, is_balanced, of_basename, of_glob, quoted};
+use crate::site::{Found, Options, Remark};
+use crate::state::{Guard, Walk};
+use crate::{access, env, expires, headers, redirects, rewrite, settings};
+
+/// Modules of Apache whose directives are told here, so that what depends on one of them is read.
+const MODULES: [&str; 20] = [
+    "rewrite",
+    "headers",
+    "expires",
+    "deflate",
+    "filter",
+    "mime",
+    "dir",
+    "alias",
+    "setenvif",
+    "env",
+    "authz_core",
+    "authz_host",
+    "auth_basic",
+    "authn_core",
+    "authn_file",
+    "autoindex",
+    "negotiation",
+    "php",
+    "php7",
+    "php8",
+];
+
+/// Walks through a text.
+pub(crate) fn walk(items: &[Item], options: &Options, remarks: Vec<Remark>) -> Found {
+    let mut found = Found { servers: Vec::new(), remarks };
+    let hosts: Vec<&Item> = items.iter().filter(|item| item.is("VirtualHost")).collect();
+    if hosts.is_empty() {
+        let mut walk = Walk::new(options, Some(options.base.clone()));
+        walk.scope(items);
+        walk.finish(&mut found);
+        return found;
+    }
+    for item in items.iter().filter(|item| !item.is("VirtualHost")) {
+        if !item.is("Listen") {
+            found.remarks.push(Remark::missing(
+                item.line,
+                &item.text,
+                "it stands beside the virtual hosts: only these are read",
+            ));
+        }
+    }
+    for host in hosts {
+        let mut walk = Walk::new(options, None);
+        settings::addresses(&mut walk, host);
+        walk.scope(host.inner.as_deref().unwrap_or_default());
+        walk.finish(&mut found);
+    }
+    found
+}
+
+impl Walk<'_> {
+    fn finish(mut self, found: &mut Found) {
+        expires::finish(&mut self);
+        rewrite::finish(&mut self);
+        found.servers.push(self.parts);
+        found.remarks.extend(self.remarks);
+    }
+
+    /// Everything of a section that decides of access for itself, or of the whole file.
+    fn scope(&mut self, items: &[Item]) {
+        let mut access = Access::default();
+        let mut sections = Vec::new();
+        self.items(items, &mut access, &mut sections);
+        access::emit(self, access);
+        // What a section says of access comes after what stands around it, wherever it was written.
+        for section in sections {
+            self.section(section);
+        }
+    }
+
+    fn items<'i>(&mut self, items: &'i [Item], access: &mut Access, sections: &mut Vec<&'i Item>) {
+        for item in items {
+            let Some(inner) = &item.inner else {
+                self.directive(item, access);
+                continue;
+            };
+            if item.is("IfModule") {
+                if self.has_module(item) {
+                    self.items(inner, access, sections);
+                }
+            } else if item.is("IfVersion") || item.is("IfDefine") {
+                self.missing(item, "it asks of Apache itself; what stands in it is left out");
+            } else if item.is("RequireAll") || item.is("RequireAny") || item.is("RequireNone") {
+                access.nested(item);
+            } else {
+                sections.push(item);
+            }
+        }
+    }
+
+    fn has_module(&mut self, item: &Item) -> bool {
+        let written = item.word(0).to_ascii_lowercase();
+        let name = written
+            .trim_start_matches('!')
+            .trim_start_matches("mod_")
+            .trim_end_matches("_module")
+            .trim_end_matches(".c")
+            .to_owned();
+        let is_known = MODULES.contains(&name.as_str());
+        if !is_known && !written.starts_with('!') {
+            self.note(item, "Myriad has no part of that name: what stands in it is left out");
+        }
+        is_known != written.starts_with('!')
+    }
+
+    fn directive(&mut self, item: &Item, access: &mut Access) {
+        let is_done = access.take(self, item)
+            || rewrite::take(self, item)
+            || redirects::take(self, item)
+            || headers::take(self, item)
+            || expires::take(self, item)
+            || env::take(self, item)
+            || settings::take(self, item);
+        if !is_done {
+            self.missing(item, "Myriad has no counterpart that this program knows");
+        }
+    }
+
+    fn section(&mut self, item: &Item) {
+        let inner = item.inner.as_deref().unwrap_or_default();
+        let before = (self.guards.len(), self.folder.clone());
+        let lengths = self.parts.lists().map(|list| list.len());
+        match self.guard(item) {
+            Ok(guard) => {
+                self.guards.extend(guard);
+                self.scope(inner);
+            }
+            Err(reason) => {
+                // What would have kept visitors out is not let open silently.
+                self.missing(item, &reason);
+            }
+        }
+        self.guards.truncate(before.0);
+        self.folder = before.1;
+        // What came of it is told with the section's own line.
+        for (list, length) in self.parts.lists().into_iter().zip(lengths) {
+            for entry in list.iter_mut().skip(length).filter(|entry| !entry.of.is_empty()) {
+                entry.of.insert(0, (item.line, item.text.clone()));
+            }
+        }
+    }
+
+    /// Guard of a section; none where it holds for all.
+    fn guard(&mut self, item: &Item) -> Result<Option<Guard>, String> {
+        let is_regex = item.word(0) == "~";
+        let first = item.word(usize::from(is_regex)).to_owned();
+        let name = item.name.to_ascii_lowercase();
+        match name.as_str() {
+            "files" if !is_regex => uri(&format!("/{}$", of_glob(&first)), false),
+            "files" | "filesmatch" => uri(
+                &of_basename(&first)
+                    .ok_or("a ^ within a group of its regex cannot be told of whole paths")?,
+                false,
+            ),
+            "limit" | "limitexcept" => {
+                let methods: Vec<String> = item.words.iter().map(|word| escaped(word)).collect();
+                let regex = quoted(&format!("^({})$", methods.join("|")));
+                // GET includes HEAD.
+                let regex = regex.replace("GET", "GET|HEAD");
+                let (holds, fails) =
+                    (format!("$request_method ~ {regex}"), format!("$request_method !~ {regex}"));
+                let guard = if name == "limit" {
+                    Guard { holds, fails }
+                } else {
+                    Guard { holds: fails, fails: holds }
+                };
+                Ok(Some(guard))
+            }
+            "location" if !is_regex => {
+                self.folder = None;
+                uri(&format!("^{}", escaped(&first)), false)
+            }
+            "location" | "locationmatch" => {
+                self.folder = None;
+                uri(&first, false)
+            }
+            "directory" if !is_regex => self.directory(&first),
+            "if" | "elseif" | "else" => {
+                Err("expressions of <If> are not translated: write if or map blocks".into())
+            }
+            "proxy" | "proxymatch" | "directorymatch" | "directory" => Err("write a location for it".into()),
+            _ => Err("this section is not known here".into()),
+        }
+    }
+
+    /// `<Directory>`: the folder of the site or one around it holds for all, one within it for its paths.
+    fn directory(&mut self, path: &str) -> Result<Option<Guard>, String> {
+        let root =
+            self.options.root.clone().or(self.parts.root.clone()).unwrap_or_else(|| "/var/www/html".into());
+        let (path, root) = (path.trim_end_matches('/'), root.trim_end_matches('/'));
+        if root == path || root.starts_with(&format!("{path}/")) {
+            self.folder = Some("/".into());
+            return Ok(None);
+        }
+        let Some(below) = path.strip_prefix(root).filter(|below| below.starts_with('/')) else {
+            return Err("it lies outside of the site's folder".into());
+        };
+        self.folder = Some(format!("{below}/"));
+        uri(&format!("^{}/", escaped(below)), false)
+    }
+}
+
+fn uri(regex: &str, no_case: bool) -> Result<Option<Guard>, String> {
+    if !is_balanced(regex) {
+        return Err("its regex is not sound".into());
+    }
+    let (regex, sign) = (quoted(regex), if no_case { "~*" } else { "~" });
+    Ok(Some(Guard { holds: format!("$uri {sign} {regex}"), fails: format!("$uri !{sign} {regex}") }))
+}
