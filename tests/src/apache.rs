@@ -23,6 +23,35 @@ pub struct Apache {
 impl Apache {
     /// Starts with a few children; what is in `html/` is written before.
     pub fn start(place: Place) -> Self {
+        Self::start_with(place, "")
+    }
+
+    /// The same with the modules that rules of `.htaccess` need, which are obeyed in `html/`.
+    pub fn start_with_rules(place: Place) -> Self {
+        let modules = [
+            "rewrite",
+            "headers",
+            "expires",
+            "filter",
+            "deflate",
+            "alias",
+            "setenvif",
+            "env",
+            "authz_host",
+            "access_compat",
+            "authn_core",
+            "authn_file",
+            "auth_basic",
+            "authz_user",
+            "autoindex",
+            "negotiation",
+        ];
+        let load = |name: &&str| format!("LoadModule {name}_module {MODULES}/mod_{name}.so\n");
+        let rules = "<Directory @DIR@/html>\nAllowOverride All\nOptions FollowSymLinks\n</Directory>\n<FilesMatch \"^\\.ht\">\nRequire all denied\n</FilesMatch>\n";
+        Self::start_with(place, &(modules.iter().map(load).collect::<String>() + rules))
+    }
+
+    fn start_with(place: Place, more: &str) -> Self {
         let php = std::fs::read_dir(MODULES).into_iter().flatten().flatten().map(|entry| entry.path()).find(
             |path| {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -37,7 +66,7 @@ impl Apache {
              LoadModule mime_module {MODULES}/mod_mime.so\nLoadModule dir_module {MODULES}/mod_dir.so\nLoadModule php_module {}\n\
              TypesConfig /etc/mime.types\nStartServers 2\nMinSpareServers 1\nMaxSpareServers 4\nMaxRequestWorkers 8\n\
              KeepAlive On\nKeepAliveTimeout 30\nMaxKeepAliveRequests 0\nDocumentRoot @DIR@/html\nDirectoryIndex index.php\n\
-             <FilesMatch \"\\.php$\">\nSetHandler application/x-httpd-php\n</FilesMatch>\n",
+             <FilesMatch \"\\.php$\">\nSetHandler application/x-httpd-php\n</FilesMatch>\n{more}",
             php.display()
         );
         place.write("apache.conf", place.fill(&configuration));

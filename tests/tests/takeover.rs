@@ -1,66 +1,255 @@
-//! `myriad wordpress` beside a running nginx or Apache: how to take over, and how to go back.
+//! `myriad takeover`: an nginx that runs as a service of systemd gives its place to Myriad, and has it back.
+//!
+//! systemd itself is a script in PATH that starts and ends the real processes as units say; the drop-in that Myriad writes is
+//! read by it.
 
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
 
-use myriad_tests::{Apache, Php, Place, binary, signal, wait_for};
-use rustix::process::Signal;
+use myriad_tests::{Client, Place, Request, Signal, binary, is_alive, signal, wait_for};
 
-/// What a start of `myriad wordpress` on a port says.
-fn refused(place: &Place, port: u16) -> String {
+/// `systemctl` of two units: nginx and Myriad, each with a pid file, and a file while it is enabled.
+const SYSTEMCTL: &str = r#"#!/bin/sh
+units=@DIR@/units
+echo "$*" >>@DIR@/told
+for unit; do :; done
+case $unit in nginx.service) pidfile=@DIR@/nginx.pid ;; *) pidfile=$units/myriad.pid ;; esac
+pid=$(cat "$pidfile" 2>/dev/null)
+alive() { [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null; }
+case $1 in
+show)
+    [ -e $units/no-systemd ] && { echo "System has not been booted with systemd" >&2; exit 1; }
+    echo LoadState=loaded
+    if alive; then echo "MainPID=$pid"; echo ActiveState=active; else echo MainPID=0; echo ActiveState=inactive; fi
+    [ -e $units/$unit ] && echo UnitFileState=enabled || echo UnitFileState=disabled
+    ;;
+enable) touch $units/$unit ;;
+disable) rm -f $units/$unit ;;
+daemon-reload) ;;
+stop)
+    alive || exit 0
+    kill -QUIT "$pid"
+    while alive; do sleep 0.02; done
+    rm -f "$pidfile"
+    ;;
+start)
+    case $unit in
+    nginx.service)
+        /usr/sbin/nginx -p @DIR@ -c @DIR@/nginx.conf
+        while [ ! -s "$pidfile" ]; do sleep 0.02; done
+        ;;
+    myriad.service)
+        [ -e $units/refuses ] && { echo "Job for myriad.service failed" >&2; exit 1; }
+        line=$(sed -n 's/^ExecStart=//p' @DIR@/root/etc/systemd/system/myriad.service.d/takeover.conf | tail -n 1)
+        [ -e $units/elsewhere ] && line="@BINARY@ -p @DIR@ -c @DIR@/elsewhere.conf -g 'daemon off;'"
+        rm -f @DIR@/nginx.pid
+        eval "setsid $line >>@DIR@/myriad.out 2>&1 </dev/null &"
+        echo $! >"$pidfile"
+        pid=$!
+        while [ ! -s @DIR@/nginx.pid ]; do
+            alive || { echo "Job for myriad.service failed" >&2; exit 1; }
+            sleep 0.02
+        done
+        ;;
+    esac
+    ;;
+esac
+"#;
+
+const NGINX: &str = "user root;\nworker_processes 1;\npid @DIR@/nginx.pid;\nerror_log @DIR@/logs/error.log;\nevents { worker_connections 64; }\n\
+    http {\n    access_log @DIR@/logs/access.log;\n    server {\n        listen 127.0.0.1:@PORT@;\n        server_name site.test;\n        root html;\n        \
+    location /who { return 200 $nginx_version; }\n    }\n}\n";
+
+/// An nginx that runs as a service.
+struct Machine {
+    place: Place,
+}
+
+impl Machine {
+    fn start() -> Self {
+        let mut place = Place::new();
+        place.set("BINARY", &binary().display().to_string());
+        place.write("bin/systemctl", place.fill(SYSTEMCTL));
+        let permissions = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(place.path("bin/systemctl"), permissions).expect("a script");
+        place.write("nginx.conf", place.fill(NGINX));
+        place.write(
+            "elsewhere.conf",
+            place.fill("pid @DIR@/nginx.pid; error_log @DIR@/logs/error.log; events { }"),
+        );
+        place.write("html/index.html", "first page");
+        place.write("units/nginx.service", "");
+        place.write("root/unit", "");
+        let machine = Self { place };
+        let started =
+            Command::new(machine.place.path("bin/systemctl")).args(["start", "nginx.service"]).status();
+        assert!(
+            started.expect("sh").success(),
+            "nginx; its package comes with: scripts/install-packages test"
+        );
+        machine
+    }
+
+    fn takeover(&self, arguments: &[&str]) -> Output {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut command = Command::new(binary());
+        command.arg("takeover").args(arguments).arg("--root").arg(self.place.path("root"));
+        command.env("PATH", format!("{}:{path}", self.place.path("bin").display()));
+        command.output().expect("myriad starts")
+    }
+
+    /// Runs it, and demands that it comes to this; returns what was said.
+    fn says(&self, arguments: &[&str], success: bool) -> String {
+        let output = self.takeover(arguments);
+        let said =
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.success(), success, "{said}\n{}", self.place.read("myriad.out"));
+        said
+    }
+
+    /// Who serves, and that the page is there.
+    fn server(&self) -> String {
+        let mut client = Client::connect(self.place.port);
+        let page = client.fetch(&Request::get("/").host("site.test"));
+        assert_eq!(page.body, b"first page");
+        let told = client.fetch(&Request::get("/missing").host("site.test"));
+        let server = told.field("Server").unwrap_or_default().to_ascii_lowercase();
+        server.split('/').next().unwrap_or_default().to_owned()
+    }
+
+    fn is_enabled(&self, unit: &str) -> bool {
+        self.place.path("units").join(unit).exists()
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.place.path("root").join(path).exists()
+    }
+}
+
+const UNIT: &str = "etc/systemd/system/myriad.service.d/takeover.conf";
+const RECORD: &str = "var/lib/myriad/takeover.json";
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        for file in ["nginx.pid", "units/myriad.pid"] {
+            let Ok(pid) = self.place.read(file).trim().parse::<u32>() else { continue };
+            signal(pid, Signal::TERM);
+            wait_for("the end of the servers", || !is_alive(pid));
+        }
+    }
+}
+
+#[test]
+fn services_change_places_and_back_and_the_page_is_the_same() {
+    let machine = Machine::start();
+    assert_eq!(machine.server(), "nginx");
+    let said = machine.says(&[], true);
+    for part in [
+        "nginx/1.",
+        "nginx.conf",
+        "read and sound",
+        "It can be taken over",
+        "worker_processes",
+        "nginx.conf:2",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+    assert!(!machine.has(UNIT) && !machine.has(RECORD) && machine.server() == "nginx", "nothing was changed");
+
+    let said = machine.says(&["--apply"], true);
+    assert!(
+        said.contains("systemctl stop nginx.service") && said.contains("(http://site.test/): status 200"),
+        "{said}"
+    );
+    assert_eq!(machine.server(), "myriad");
+    assert!(machine.is_enabled("myriad.service") && !machine.is_enabled("nginx.service"));
+    let unit = machine.place.read(&format!("root/{UNIT}"));
+    assert!(
+        unit.contains(&format!("ReadWritePaths=\"-{}\"", machine.place.path("logs").display())),
+        "{unit}"
+    );
+    assert!(machine.says(&["--apply"], false).contains("taken over already"));
+
+    let said = machine.says(&["--undo"], true);
+    assert!(said.contains("nginx has its place again"), "{said}");
+    assert_eq!(machine.server(), "nginx");
+    assert!(!machine.is_enabled("myriad.service") && machine.is_enabled("nginx.service"));
+    assert!(!machine.has(UNIT) && !machine.has(RECORD));
+    assert!(machine.says(&["--undo"], false).contains("nothing was taken over"));
+}
+
+#[test]
+fn nginx_is_back_by_itself_where_myriad_does_not_start_or_does_not_answer() {
+    let machine = Machine::start();
+    for (what, part) in [("refuses", "systemctl start myriad.service: Job for"), ("elsewhere", "no answer (")]
+    {
+        machine.place.write(&format!("units/{what}"), "");
+        let said = machine.says(&["--apply"], false);
+        assert!(
+            said.contains(part) && said.contains("nginx is back, and answers as before"),
+            "{what}\n{said}"
+        );
+        assert_eq!(machine.server(), "nginx", "{what}");
+        assert!(machine.is_enabled("nginx.service") && !machine.is_enabled("myriad.service"), "{what}");
+        assert!(!machine.has(UNIT) && !machine.has(RECORD), "{what}");
+        std::fs::remove_file(machine.place.path("units").join(what)).expect("the file");
+    }
+}
+
+#[test]
+fn refused_directive_is_told_with_its_place_and_nginx_goes_on() {
+    let machine = Machine::start();
+    let text = machine
+        .place
+        .read("nginx.conf")
+        .replace("root html;", "root html;\n        perl_set $a 'sub { 1 }';");
+    machine.place.write("nginx.conf", text);
+    for arguments in [&[][..], &["--apply"]] {
+        let said = machine.says(arguments, false);
+        assert!(said.contains("perl_set") && said.contains("nginx.conf:12:"), "{said}");
+    }
+    assert!(machine.server() == "nginx" && !machine.has(UNIT));
+}
+
+#[test]
+fn without_systemd_the_commands_are_told() {
+    let machine = Machine::start();
+    machine.place.write("units/no-systemd", "");
+    let configuration = machine.place.path("nginx.conf").display().to_string();
+    let prefix = machine.place.folder().display().to_string();
+    let said =
+        machine.says(&["--apply", "-c", &configuration, "-p", &prefix, "--nginx", "/usr/sbin/nginx"], false);
+    assert!(
+        said.contains("has not been booted with systemd") && said.contains("/usr/sbin/nginx -p"),
+        "{said}"
+    );
+    assert!(said.contains("-s quit") && said.contains("and back:"), "{said}");
+    // What is told works: nginx ends, Myriad serves, and back.
+    let run = |line: &str| {
+        let done = Command::new("sh").args(["-c", line]).output().expect("sh");
+        assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("  /")).collect();
+    let [nginx_ends, myriad_starts, myriad_ends, nginx_starts] = lines[..] else { panic!("{said}") };
+    for (end, start, server) in [(nginx_ends, myriad_starts, "myriad"), (myriad_ends, nginx_starts, "nginx")]
+    {
+        run(end);
+        wait_for("its end", || TcpStream::connect(("127.0.0.1", machine.place.port)).is_err());
+        run(start);
+        wait_for("the other", || TcpStream::connect(("127.0.0.1", machine.place.port)).is_ok());
+        assert_eq!(machine.server(), server);
+    }
+    wait_for("the pid file", || !machine.place.read("nginx.pid").trim().is_empty());
+}
+
+#[test]
+fn machine_without_nginx_is_told_so() {
+    let place = Place::new();
     let mut command = Command::new(binary());
-    command.args(["wordpress", "--php"]).arg(place.path("php.sock")).arg("--root").arg(place.path("html"));
-    command.arg("--prefix").arg(place.path("prefix")).args(["--listen", &format!("127.0.0.1:{port}")]);
+    command.args(["takeover", "-c", "nginx.conf", "--nginx"]).arg(place.path("no-such-nginx"));
     let output = command.output().expect("myriad starts");
-    assert!(!output.status.success());
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn site() -> (Place, Php) {
-    let mut place = Place::new();
-    place.write("html/index.php", "<?php");
-    place.write("html/wp-includes/version.php", "<?php");
-    place.write("html/wp-config.php", "<?php");
-    place.write("html/wp-content/index.php", "<?php");
-    let php = Php::start(&mut place);
-    (place, php)
-}
-
-#[test]
-fn nginx_that_holds_the_port_is_named_with_the_way_to_take_over_and_back() {
-    let (place, _php) = site();
-    let text = "daemon off; master_process off; pid @DIR@/nginx.pid; error_log stderr; events { }\n\
-                http { access_log off; server { listen 127.0.0.1:@PORT@; return 204; } }";
-    place.write("nginx.conf", place.fill(text));
-    let mut command = Command::new("/usr/sbin/nginx");
-    command.arg("-p").arg(place.folder()).arg("-c").arg(place.path("nginx.conf")).stderr(Stdio::null());
-    let mut nginx = command.spawn().expect("nginx; its package comes with: scripts/install-packages test");
-    wait_for("nginx", || TcpStream::connect(("127.0.0.1", place.port)).is_ok());
-    let said = refused(&place, place.port);
-    signal(nginx.id(), Signal::TERM);
-    nginx.wait().expect("ended");
-    for part in [
-        "to take over from nginx:",
-        "myriad -t -c /etc/nginx/nginx.conf",
-        "--domain example.com has new certificates issued",
-        "systemctl disable --now nginx",
-        "to go back: stop Myriad (myriad wordpress stop), and systemctl enable --now nginx",
-    ] {
-        assert!(said.contains(part), "{part}\n{said}");
-    }
-}
-
-#[test]
-fn apache_that_holds_the_port_is_named_with_the_way_to_take_over_and_back() {
-    let (place, _php) = site();
-    let apache = Apache::start(Place::new());
-    let said = refused(&place, apache.port);
-    for part in [
-        "to take over from Apache:",
-        "PHP must run as php-fpm",
-        "systemctl disable --now apache2",
-        "systemctl enable --now apache2",
-    ] {
-        assert!(said.contains(part), "{part}\n{said}");
-    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("no-such-nginx"), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
 }

@@ -22,6 +22,7 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with, sockopt,
 };
 
+pub(crate) use holder::web_servers;
 use patience::patiently;
 pub(crate) use trial::try_all;
 

@@ -22,6 +22,7 @@ mod explain;
 mod folders;
 mod generation;
 mod handover;
+mod import;
 mod instance;
 mod listeners;
 mod log;
@@ -39,6 +40,7 @@ mod signals;
 mod state;
 mod stdio;
 mod supervisor;
+mod takeover;
 mod terminal;
 mod ticket_keys;
 mod top;
@@ -83,6 +85,12 @@ fn main() -> ExitCode {
     }
     if arguments.first().is_some_and(|first| first == "upgrade") {
         return upgrade::run(arguments.into_iter().skip(1));
+    }
+    if arguments.first().is_some_and(|first| first == "import") {
+        return import::run(arguments.into_iter().skip(1));
+    }
+    if arguments.first().is_some_and(|first| first == "takeover") {
+        return takeover::run(arguments.into_iter().skip(1));
     }
     if let Some(command) = arguments.first().and_then(manual::Command::named) {
         return command.run(arguments.into_iter().skip(1));

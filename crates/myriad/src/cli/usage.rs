@@ -21,6 +21,8 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad cache ls | show URL | stats        (each has its --help)
        myriad upstream ls | down | drain | up [GROUP [SERVER]]
        myriad upgrade [-p prefix] [-c filename] | --pid-file FILE
+       myriad takeover [--apply | --undo] [-c filename]
+       myriad import [FILE] [--root DIR] [--php ADDRESS]
        myriad tune [--apply | --undo] [--site DIR]
        myriad doctor [URL] [--json]
        myriad top [--once]
@@ -101,15 +103,17 @@ pub(crate) fn usage_of_server_and_site() -> (&'static str, String) {
 }
 
 /// Commands: first words of a command line that are no options.
-pub(crate) const COMMANDS: [&str; 14] = [
+pub(crate) const COMMANDS: [&str; 16] = [
     "cache",
     "certificates",
     "completions",
     "doctor",
+    "import",
     "log",
     "man",
     "php",
     "purge",
+    "takeover",
     "top",
     "tune",
     "upgrade",

@@ -1,5 +1,6 @@
 //! Holder of an address that is taken: found by what `/proc` shows of sockets and of the processes that have them open.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -51,6 +52,19 @@ pub(crate) fn advice(conf: &ListenConf, error: &io::Error) -> String {
         },
         _ => String::new(),
     }
+}
+
+/// Who holds the ports of the web, and how to take over from that, as lines below a sentence; empty if nobody does.
+pub(crate) fn web_servers() -> String {
+    let mut text = String::new();
+    for port in [80, 443] {
+        let address = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
+        let conf = ListenConf::new(ListenAddress::Ip(address), <_>::default());
+        if !sockets(&conf).is_empty() {
+            let _ = write!(text, "\nport {port}: {}", held(&conf));
+        }
+    }
+    text
 }
 
 /// Whether a running server holds the address: the process of that number, or one that it has started. If its open files cannot

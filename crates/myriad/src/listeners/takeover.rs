@@ -13,13 +13,14 @@ struct Server {
     carry: &'static [&'static str],
 }
 
-const SERVERS: [Server; 2] = [
+const SERVERS: [Server; 3] = [
     Server {
         commands: &["nginx"],
         name: "nginx",
         service: "nginx",
         carry: &[
-            "its own configuration, with its certificates: myriad -t -c /etc/nginx/nginx.conf, then without -t, in the place of `myriad wordpress`",
+            "its own configuration, with its certificates: myriad takeover says what differs, --apply swaps the services, --undo swaps back",
+            "the same by hand: myriad -t -c /etc/nginx/nginx.conf, then without -t, in the place of `myriad wordpress`",
             "or the preset: --domain example.com has new certificates issued; nginx -T | grep ssl_certificate shows the old ones, which stay",
         ],
     },
@@ -31,6 +32,16 @@ const SERVERS: [Server; 2] = [
             "PHP must run as php-fpm, for in Apache (mod_php) it ends with Apache: apt install php-fpm",
             "--domain example.com has new certificates issued; apachectl -S shows the sites, SSLCertificateFile in them the old ones, which stay",
             "rules of .htaccess are not read: WordPress' own are in the preset, others go into a copy of it (--print)",
+        ],
+    },
+    Server {
+        commands: &["varnishd"],
+        name: "Varnish",
+        service: "varnish",
+        carry: &[
+            "its backend (varnishadm backend.list shows it) stays, and is asked by Myriad: proxy_pass http://127.0.0.1:8080, or php-fpm at once (--php)",
+            "its VCL is not read: docs/from-varnish.md has the directive for each habit of it",
+            "what ended TLS before it (hitch, nginx) is not needed: --domain example.com has new certificates issued",
         ],
     },
 ];

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{admin, cli, doctor, log, top, tune, upgrade, warm, wordpress};
+use crate::{admin, cli, doctor, import, log, takeover, top, tune, upgrade, warm, wordpress};
 
 /// Usage of the commands of this room.
 pub(super) const USAGE: &str = "\
@@ -52,6 +52,8 @@ pub(super) fn commands() -> Vec<Described> {
             admin::UPSTREAM_USAGE,
         ),
         described("upgrade", "have the installed binary take the place of the running one", upgrade::USAGE),
+        described("takeover", "take over from an nginx on this machine, and back", takeover::USAGE),
+        described("import", "rules of Apache in the nginx language", import::USAGE),
         described("tune", "settings of PHP, database and kernel that fit the machine", tune::USAGE),
         described("doctor", "what is wrong with a WordPress that runs", doctor::USAGE),
         described("top", "what a running server does, second by second", top::USAGE),

@@ -1,0 +1,186 @@
+//! `myriad import`: rules of Apache in the nginx language, to standard output.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::process::ExitCode;
+
+use myriad_import::{LARGEST, Options, translate};
+
+use crate::admin::{Known, Words, help};
+use crate::pidfile::reason;
+
+pub(crate) const USAGE: &str = "\
+Usage: myriad import [FILE] [--root DIR] [--php ADDRESS] [--name HOST]...
+                     [--listen ADDRESS] [--at PATH]
+
+Translates Apache's rules, a .htaccess or a file with virtual hosts, into a site
+in the nginx language and prints it. Above each part stands what it was, with
+its line, and what it does. What cannot be translated is named with the reason,
+in the text and on standard error.
+
+  FILE             : (default: .htaccess here; - for standard input)
+  --root DIR       : folder of the site (default: DocumentRoot, else the folder
+                     of a FILE called .htaccess)
+  --php ADDRESS    : php-fpm's socket, or HOST:PORT; else PHP files answer 404
+  --name HOST      : name of the site, may be repeated (default: ServerName)
+  --listen ADDRESS : (default: that of <VirtualHost>, else 80)
+  --at PATH        : URL path of the folder in which the .htaccess lies
+                     (default: /)
+
+Try it: myriad import > site.conf, in a folder that nginx.conf includes, then
+myriad -t, and myriad -t --explain /some/page.
+
+Exit status: 0 all of it is translated; 2 all but what is named; 1 after an
+error.
+";
+
+const OPTIONS: &[Known] =
+    &[("--root", true), ("--php", true), ("--name", true), ("--listen", true), ("--at", true)];
+/// Exit status if something is not translated.
+const IN_PART: u8 = 2;
+
+/// Runs `myriad import` with the arguments after its name.
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    tried(arguments).unwrap_or_else(|error| {
+        eprintln!("myriad: import: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+    let words = Words::parse(arguments, OPTIONS)?;
+    if words.help {
+        return Ok(help(USAGE));
+    }
+    let file = match words.plain.as_slice() {
+        [] => ".htaccess",
+        [file] => file.as_str(),
+        [_, other, ..] => return Err(format!("\"{other}\" is too much here (see myriad import --help)")),
+    };
+    let text = read(file)?;
+    let translation = translate(&text, &options(&words, file)?);
+    for remark in &translation.remarks {
+        let kind = if remark.is_missing { "not translated" } else { "note" };
+        eprintln!("{file}:{}: {kind}: {}\n  {}", remark.line, remark.text, remark.reason);
+    }
+    std::io::stdout().write_all(translation.text.as_bytes()).map_err(|error| reason(&error))?;
+    Ok(if translation.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(IN_PART) })
+}
+
+/// Text of a file; bytes that are no UTF-8 are replaced.
+fn read(file: &str) -> Result<String, String> {
+    let failed =
+        |error: std::io::Error| format!("{file}: {}; name the file, or - for standard input", reason(&error));
+    let mut bytes = Vec::new();
+    let limit = LARGEST as u64 + 1;
+    if file == "-" {
+        std::io::stdin().take(limit).read_to_end(&mut bytes).map_err(failed)?;
+    } else {
+        std::fs::File::open(file)
+            .and_then(|opened| opened.take(limit).read_to_end(&mut bytes))
+            .map_err(failed)?;
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn options(words: &Words, file: &str) -> Result<Options, String> {
+    let defaults = Options::default();
+    let sound = |option: &str, value: Option<String>| match value {
+        Some(text)
+            if text.is_empty()
+                || text.contains(|letter: char| letter.is_control() || "$;{}\"'\\".contains(letter)) =>
+        {
+            Err(format!("{option} \"{text}\" cannot stand in a configuration"))
+        }
+        value => Ok(value),
+    };
+    let names = words.values("--name");
+    for name in &names {
+        sound("--name", Some(name.clone()))?;
+    }
+    let base = sound("--at", words.value("--at"))?.unwrap_or(defaults.base);
+    let around = std::path::absolute(file)
+        .ok()
+        .filter(|path| path.file_name().is_some_and(|name| name == ".htaccess"));
+    // The folder of the file is the site's where it lies at its top.
+    let around = around.and_then(|path| Some(path.parent()?.to_str()?.to_owned())).filter(|_| base == "/");
+    let root = match words.value("--root") {
+        Some(root) => Some(root),
+        None => around,
+    };
+    Ok(Options {
+        source: file.to_owned(),
+        root: sound("--root", root)?,
+        php: sound("--php", words.value("--php"))?,
+        listen: sound("--listen", words.value("--listen"))?.unwrap_or(defaults.listen),
+        names,
+        base: format!("/{}/", base.trim_matches('/')).replace("//", "/"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use myriad_conf::MemoryLoader;
+
+    use super::*;
+
+    const PIECES: [&str; 32] = [
+        "RewriteEngine On\n",
+        "RewriteCond ",
+        "RewriteRule ",
+        "%{REQUEST_URI}",
+        "%1",
+        "$1",
+        "^(.*)$",
+        " [L,R=301]",
+        "\n",
+        "\"",
+        "'",
+        "\\",
+        "$x",
+        "<Files ",
+        "</Files>",
+        ">",
+        "{",
+        "} ",
+        ";",
+        "#",
+        "Header set X ",
+        "Require ip 10.0.0.0/8 ",
+        "Redirect /",
+        " /b;}",
+        "ExpiresByType ",
+        "AddType a/b .",
+        "SetEnvIf A ",
+        "ErrorDocument 404 ",
+        "php_value a ",
+        "RedirectMatch ",
+        "DirectoryIndex ",
+        "text/css A5",
+    ];
+
+    /// Whatever stands in a `.htaccess` stays the word that it is: no brace or `;` of it ends a directive.
+    #[test]
+    fn no_text_of_a_file_leaves_its_place() {
+        let mut state: u64 = 7;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        for round in 0..2000 {
+            let count = random(40);
+            let text: String = (0..count).map(|_| PIECES[random(PIECES.len())]).collect();
+            let told = translate(&text, &Options::default());
+            let path = Path::new("/site.conf");
+            let loader = MemoryLoader::with(path.to_owned(), told.text.clone().into_bytes());
+            let parsed = myriad_serve::registry().parse(&loader, path, b"");
+            assert!(parsed.errors.is_empty(), "round {round}: {:?}\n{text}\n{}", parsed.errors, told.text);
+            let known = ["server", "map", "geo"];
+            let foreign =
+                parsed.nodes.iter().find(|node| !known.iter().any(|name| node.name.text == name.as_bytes()));
+            assert!(foreign.is_none(), "round {round}: {foreign:?}\n{text}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What was there before a takeover, kept on disk for `--undo`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::pidfile::reason;
+
+/// Place of the record on the machine.
+const PLACE: &str = "/var/lib/myriad/takeover.json";
+
+/// Services as they were, and where nginx's configuration is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// nginx's unit.
+    pub(super) unit: String,
+    pub(super) nginx_ran: bool,
+    pub(super) nginx_was_enabled: bool,
+    pub(super) myriad_was_enabled: bool,
+    pub(super) program: PathBuf,
+    pub(super) configuration: PathBuf,
+    pub(super) prefix: PathBuf,
+}
+
+/// Path of the machine, below the root.
+pub(super) fn below(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
+}
+
+impl Record {
+    /// Reads the record below a root, if there is one.
+    pub(super) fn read(root: &Path) -> Result<Option<Self>, String> {
+        let path = below(root, PLACE);
+        match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+                format!("{}: {error}; it is not what myriad takeover wrote", path.display())
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(format!("{}: {}", path.display(), reason(&error))),
+        }
+    }
+
+    /// Writes the record.
+    pub(super) fn write(&self, root: &Path) -> Result<(), String> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
+        write(root, PLACE, &text)
+    }
+
+    /// Removes the record: nothing is left of the takeover.
+    pub(super) fn forget(root: &Path) -> Result<(), String> {
+        remove(root, PLACE)
+    }
+}
+
+/// Writes a file and the folders above it, as a whole.
+pub(super) fn write(root: &Path, place: &str, text: &str) -> Result<(), String> {
+    let path = below(root, place);
+    let new = path.with_added_extension("new");
+    let folder = path.parent().unwrap_or(root);
+    let written = fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&new, text))
+        .and_then(|()| fs::rename(&new, &path));
+    written.map_err(|error| format!("{}: {}; run it as root", path.display(), reason(&error)))
+}
+
+/// Removes a file; that it is not there is no error.
+pub(super) fn remove(root: &Path, place: &str) -> Result<(), String> {
+    let path = below(root, place);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(format!("{}: {}", path.display(), reason(&error)))
+        }
+        _ => Ok(()),
+    }
+}
