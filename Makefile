@@ -157,7 +157,7 @@ bench-instructions: ## instructions of a hit, the same on a busy machine (BENCH=
 	@$(MAKE) --no-print-directory build
 	@bench/instructions.py $(BENCH)
 
-fuzz: ## every fuzz target for FUZZ_SECONDS each (needs cargo-fuzz and a nightly toolchain); FUZZ="h2 h3" for some of them
+fuzz: ## every fuzz target for FUZZ_SECONDS each (needs cargo-fuzz); FUZZ="h2 h3" for some of them
 	@CARGO=$(CARGO) scripts/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
 clean: ## build output and the site of `make up`
