@@ -32,10 +32,15 @@ pub fn tls_config(issuer: &Issuer) -> Result<TlsConfig, Error> {
     Ok(builder.build())
 }
 
+/// The list of authorities that the machine trusts, in PEM; none where it has none.
+pub fn of_system() -> Option<Vec<u8>> {
+    BUNDLES.iter().find_map(|path| std::fs::read(path).ok())
+}
+
 fn roots(issuer: &Issuer) -> Result<Vec<Certificate<'static>>, Error> {
     let text = match &issuer.roots {
         Some(text) => text.clone(),
-        None => BUNDLES.iter().find_map(|path| std::fs::read(path).ok()).ok_or_else(|| {
+        None => of_system().ok_or_else(|| {
             Error::Refused(
                 "this machine has no list of authorities: install the package ca-certificates, or name a file by \
                  ssl_trusted_certificate"

@@ -38,7 +38,10 @@ pub(crate) async fn run(exchange: &mut Exchange, cached: Cached<'_>, follow: Fol
         return lead(exchange, cached, reader, report, stale).await;
     }
     exchange.request.cache.shown.collapsed = true;
-    wait(exchange, cached, reader, stale, patience).await
+    let since = exchange.request.begins_to_wait();
+    let next = wait(exchange, cached, reader, stale, patience).await;
+    exchange.request.has_waited("cache_lock", since);
+    next
 }
 
 /// Waits as the visitor who caused the fetch.

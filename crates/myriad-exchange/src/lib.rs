@@ -14,5 +14,6 @@ pub mod memory;
 pub mod runtime;
 pub mod sight;
 pub mod subrequest;
+pub mod tracing;
 pub mod traffic;
 pub mod worker;

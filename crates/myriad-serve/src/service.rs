@@ -23,7 +23,7 @@ use myriad_exchange::counters::Counters;
 use myriad_exchange::exchange::{Answer, Exchange, Pending, scratch};
 use myriad_exchange::traffic::TlsEnd;
 use myriad_exchange::worker::{Generation, WorkerState};
-use myriad_exchange::{access_log, after_sent, counting, sight};
+use myriad_exchange::{access_log, after_sent, counting, sight, tracing};
 
 /// One worker's share of the site.
 pub(crate) struct SiteService {
@@ -122,6 +122,7 @@ impl Drop for Waiting {
             exchange.request.outcome.end();
             exchange.request.site.worker.counters.requests.add(1);
             counting::end(&mut exchange);
+            tracing::end(&mut exchange);
             access_log::write(&mut exchange);
         }
     }
@@ -281,6 +282,7 @@ impl Service for SiteService {
             access_log::write(&mut exchange);
         }
         counting::end(&mut exchange);
+        tracing::end(&mut exchange);
         sight::note(&exchange.request);
         let refresh = exchange.request.cache.refresh.take();
         exchange.recycle();

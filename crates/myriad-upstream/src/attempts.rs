@@ -15,6 +15,8 @@ pub struct Attempt {
     pub address: Arc<str>,
     /// The group that the peer is one of.
     pub group: Arc<str>,
+    /// When it began, by the clock of this crate.
+    began: u64,
     /// The status of the response or of the failure, 0 while unknown (`$upstream_status`).
     pub status: u16,
     /// Time to a usable connection, `None` until then (`$upstream_connect_time`).
@@ -35,6 +37,13 @@ pub struct Attempt {
     pub elsewhere: bool,
     /// The value of the `Set-Cookie` that tells the visitor which peer it was; none without `sticky cookie`.
     pub set_cookie: Option<Vec<u8>>,
+}
+
+impl Attempt {
+    /// How long ago it began, milliseconds.
+    pub fn age_ms(&self) -> u64 {
+        clock::now().saturating_sub(self.began)
+    }
 }
 
 /// The tries of one request in their order; clones share them, and they change while the body is read.
@@ -99,9 +108,10 @@ impl Attempts {
         let elsewhere = self.0.moves.take();
         // Mostly there is but one.
         all.reserve_exact(1);
-        all.push(Attempt { address, group, elsewhere, ..Attempt::default() });
+        let started = clock::now();
+        all.push(Attempt { address, group, elsewhere, began: started, ..Attempt::default() });
         let answered = Cell::new(0);
-        AttemptLog { all: self.clone(), index: all.len() - 1, started: clock::now(), peer, answered }
+        AttemptLog { all: self.clone(), index: all.len() - 1, started, peer, answered }
     }
 }
 

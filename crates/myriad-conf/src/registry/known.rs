@@ -81,8 +81,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
          auth_jwt_claim_set auth_jwt_header_set auth_jwt_key_file auth_jwt_key_request auth_jwt_leeway \
          auth_jwt_type auth_jwt_require auth_jwt_key_cache auth_oidc oidc_provider auth_require f4f \
          f4f_buffer_size hls hls_buffers hls_forward_args hls_fragment hls_mp4_buffer_size \
-         hls_mp4_max_buffer_size internal_redirect keyval keyval_zone mgmt num_map otel_exporter \
-         otel_service_name otel_trace otel_trace_context otel_span_name otel_span_attr session_log \
+         hls_mp4_max_buffer_size internal_redirect keyval keyval_zone mgmt num_map session_log \
          session_log_format session_log_zone slow_start sticky_cookie_insert upstream_conf zone_sync \
          zone_sync_server",
     ),

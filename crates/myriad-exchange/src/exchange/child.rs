@@ -163,6 +163,7 @@ impl Exchange {
         request.route.form.changed = true;
         request.shortcut.strayed.set(true);
         request.received.real = parent.received.real;
+        request.received.trace.clone_from(&parent.received.trace);
         request.outcome.visit.clone_from(&parent.outcome.visit);
         request.received.lineage = Some(Box::new(lineage));
         Ok(Box::new(Self { frame: self.frame.clone(), request }))

@@ -27,8 +27,10 @@ pub mod size;
 mod slice;
 mod step;
 mod target;
+mod traced;
 pub mod variables;
 mod visit;
+mod waits;
 mod watch;
 
 pub use account::Account;
@@ -50,7 +52,8 @@ pub use sink::{Line, Sink};
 pub use slice::Slice;
 pub use step::{
     AfterSent, Check, Counting, Engine, FolderHandler, Gate, Handler, HeadEdit, Hold, MethodHandler, Pending,
-    Start, Step, Verdict, VisitorClasses, Waiting,
+    Start, Step, Tracing, Verdict, VisitorClasses, Waiting,
 };
+pub use traced::{Traced, Wait};
 pub use variables::DocumentedVariable;
 pub use visit::{LimitStatus, Visit};

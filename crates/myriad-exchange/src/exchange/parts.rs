@@ -1,6 +1,6 @@
 //! The parts of a request.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use myriad_encode::Coding;
 use myriad_http::RequestHead;
 use myriad_net::{Connection, RequestBody, Sent};
 
-use super::{Gathered, Lineage, Remembered, Sink, Visit};
+use super::{Gathered, Lineage, Remembered, Sink, Traced, Visit};
 use crate::runtime::{PlaceId, ServerId};
 
 /// What came: the head as the client sent it, and how it came here.
@@ -28,6 +28,8 @@ pub struct Received {
     pub real: Option<SocketAddr>,
     /// Where the request stands among subrequests; none for one that has to do with none.
     pub lineage: Option<Box<Lineage>>,
+    /// What the request is in traces; none until somebody asks.
+    pub trace: OnceCell<Rc<Traced>>,
     /// Where the request's way is told, where it is one to be explained.
     pub sink: Option<Rc<dyn Sink>>,
 }

@@ -1,5 +1,6 @@
 //! One request: its parts together, and what is asked of them.
 
+use std::cell::OnceCell;
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -62,6 +63,7 @@ impl Request {
             at_us,
             real: None,
             lineage: None,
+            trace: OnceCell::new(),
             sink: None,
         };
         Self {

@@ -170,6 +170,16 @@ pub trait Counting: Send + Sync {
     fn count(&self, exchange: &mut Exchange);
 }
 
+/// Traces the requests of a place. A feature keeps one for the place as `Box<dyn Tracing>`.
+pub trait Tracing: Send + Sync {
+    /// Takes a request that has come to the place, before its rules run: says whether it is traced, unless a place before has said it,
+    /// and what its origin is told.
+    fn begin(&self, exchange: &mut Exchange);
+
+    /// Tells of a request that is over, as [`Counting::count`].
+    fn end(&self, exchange: &mut Exchange);
+}
+
 /// Says which kind of robot a visitor is. A feature keeps one for the place as `Arc<dyn VisitorClasses>`.
 pub trait VisitorClasses: Send + Sync {
     /// The class; empty for a visitor that is none.

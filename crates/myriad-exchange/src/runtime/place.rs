@@ -7,7 +7,7 @@ use myriad_log::{AccessLog, ErrorLog};
 use myriad_net::Timeouts;
 use myriad_script::{Program, Template};
 
-use crate::exchange::{AfterSent, Counting, Exchange, Filters, Gate, Handler, VisitorClasses};
+use crate::exchange::{AfterSent, Counting, Exchange, Filters, Gate, Handler, Tracing, VisitorClasses};
 use crate::traffic::TrafficZone;
 
 use super::{ErrorPage, FilePlace, HeaderRules, Offer, PlaceFeatures, PlaceId};
@@ -115,6 +115,8 @@ pub struct LogRules {
     pub uninitialized: bool,
     /// What counts the requests; none where they are not counted apart.
     pub counting: Option<Box<dyn Counting>>,
+    /// What traces the requests; none where nothing does.
+    pub tracing: Option<Box<dyn Tracing>>,
     /// The location's `status_zone`; none where it has none.
     pub traffic: Option<Arc<TrafficZone>>,
     /// What tells robots from other visitors; none where nothing does.

@@ -35,6 +35,9 @@ pub trait SettingsCompiler {
     /// The names of the server that the level stands in.
     fn server_names(&self) -> Vec<ServerName>;
 
+    /// The name or pattern of the location that the level stands in, as it is written; empty outside of one.
+    fn location_name(&self) -> &[u8];
+
     /// Reports an error, so that the configuration is refused.
     fn report(&mut self, error: Diagnostic);
 

@@ -41,6 +41,10 @@ impl SettingsCompiler for Compile<'_> {
         self.server_names.clone()
     }
 
+    fn location_name(&self) -> &[u8] {
+        &self.location_name
+    }
+
     fn report(&mut self, error: Diagnostic) {
         self.errors.push(error);
     }

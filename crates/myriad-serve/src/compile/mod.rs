@@ -201,6 +201,8 @@ struct Compile<'a> {
     server_names: Vec<ServerName>,
     /// The `Alt-Svc` line of that server.
     alt_svc: Box<[u8]>,
+    /// The name or pattern of the location that is compiled; empty outside of one.
+    location_name: Vec<u8>,
     atlas: Atlas,
     /// OCSP answers that are to be had.
     staples: Vec<PlannedStaple>,
@@ -224,6 +226,7 @@ impl<'a> Compile<'a> {
             gates: Rc::default(),
             server_names: Vec::new(),
             alt_svc: Box::default(),
+            location_name: Vec::new(),
             atlas: Atlas::default(),
             staples: Vec::new(),
             judging: Vec::new(),

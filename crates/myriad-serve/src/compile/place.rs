@@ -99,6 +99,7 @@ impl Compile<'_> {
         };
         place.logs.counting = place.features.take();
         place.logs.after_sent = place.features.take();
+        place.logs.tracing = place.features.take();
         place.logs.classes = place.features.take();
         self.places.push(place);
         let label = self.apart(|compile| compile.label(settings));
@@ -132,6 +133,7 @@ impl Compile<'_> {
             rewrites: log.rewrite,
             uninitialized: log.uninitialized_variable_warn,
             counting: None,
+            tracing: None,
             traffic: traffic::of_location(&self.around.kept.traffic, settings),
             classes: None,
             after_sent: None,

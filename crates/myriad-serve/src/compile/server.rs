@@ -24,6 +24,7 @@ impl Compile<'_> {
     pub(super) fn server(&mut self, server: &ServerConf) -> Server {
         self.server_names.clone_from(&server.names);
         self.alt_svc = super::alt_svc::line(server);
+        self.location_name.clear();
         let context = PlaceContext::default();
         let first = self.places.len();
         let place = self.place(&server.settings, &context, Default::default());
@@ -73,6 +74,7 @@ impl Compile<'_> {
 
     fn location(&mut self, location: &LocationConf, into: &mut Locations) {
         let context = PlaceContext { limit_except: location.limit_except.as_ref() };
+        self.location_name = location.pattern.bytes().to_vec();
         let program = self.program(&location.rewrite, &location.settings, &context);
         let place = self.place(&location.settings, &context, program);
         self.name_location(place, location);

@@ -61,6 +61,10 @@ impl Compile<'_> {
             }));
             cookies.extend(variable.cookie().map(|name| name.as_bytes().into()));
         }
+        if myriad_otel::injects(settings) {
+            // It is this server's own, whatever the visitor sent; `tracestate`, which is a visitor's text, stays here.
+            fields.push(b"traceparent".as_slice().into());
+        }
         let keyed = shared.keyed.iter().map(|input| self.keyed_input(input)).collect();
         SharedFetch { on: shared.on, fields, cookies, device: false, keyed }
     }

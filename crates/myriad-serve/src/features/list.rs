@@ -20,6 +20,7 @@ use myriad_origin::{
     add_header as origin_add_header, early_hints, health_check, mirror, post_action, protocols, store,
     upgrade_protocols,
 };
+use myriad_otel as otel;
 use myriad_output::filters::{addition, charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, image_filter, more_headers, slice, userid};
 use myriad_shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
@@ -78,6 +79,7 @@ static FEATURES: &[Feature] = &[
     origin_query_limit::FEATURE,
     origin_challenge::FEATURE,
     bots::FEATURE,
+    otel::FEATURE,
     real_ip::FEATURE,
     secure_link::FEATURE,
     Feature::new("referers", referers::ROWS)

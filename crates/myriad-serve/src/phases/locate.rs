@@ -10,6 +10,7 @@ use crate::features::real_ip;
 use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::tracing;
 use myriad_script::locations::Found;
 
 /// Searches the location of the current URI and goes on in it.
@@ -42,6 +43,7 @@ pub(crate) fn run(exchange: &mut Exchange) -> Step {
         if request.place().entry.internal && !request.route.internal {
             return Step::Error(404);
         }
+        tracing::begin(exchange);
         if let Some(refused) = too_large(exchange) {
             return refused;
         }
@@ -72,6 +74,7 @@ pub(crate) fn named(exchange: &mut Exchange, name: &[u8]) -> Step {
     if let Some(sink) = &exchange.request.received.sink {
         watch::location(&**sink, &exchange.request, true);
     }
+    tracing::begin(exchange);
     match rewrite::location(exchange) {
         Rewritten::Stay => arrived(exchange),
         Rewritten::Again => run(exchange),

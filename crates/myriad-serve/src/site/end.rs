@@ -10,6 +10,8 @@ use myriad_exchange::runtime::Runtime;
 
 /// How long the end waits for pages that are still to be written.
 const DISK_PATIENCE: Duration = Duration::from_secs(5);
+/// How long it waits for spans that are still to be sent.
+const SPANS_PATIENCE: Duration = Duration::from_secs(2);
 /// The same where the process is to end at once.
 const HALT_PATIENCE: Duration = Duration::from_millis(500);
 
@@ -28,6 +30,7 @@ impl Site {
     /// Returns when the last exchange has ended, or `worker_shutdown_timeout` has passed.
     pub fn wait(&self) {
         self.wait_for_workers();
+        myriad_otel::finish(SPANS_PATIENCE);
         let runtime = Arc::clone(&self.inner.lock().runtime);
         for zone in runtime.zones.values() {
             zone.zone.close_disk(DISK_PATIENCE);
@@ -45,6 +48,7 @@ impl Site {
         };
         std::thread::scope(|scope| {
             scope.spawn(|| self.write_logs(&runtime));
+            scope.spawn(|| myriad_otel::finish(HALT_PATIENCE));
             for zone in runtime.zones.values() {
                 scope.spawn(|| zone.zone.close_disk(HALT_PATIENCE));
             }

@@ -45,7 +45,10 @@ pub(crate) async fn enter(exchange: &mut Exchange, waits: bool) -> Result<Option
         }
         Entered::Turn(turn) => {
             let wait = counts.wait();
-            match turn.wait(rules.timeout_ms).await {
+            let since = exchange.request.begins_to_wait();
+            let waited = turn.wait(rules.timeout_ms).await;
+            exchange.request.has_waited("origin_queue", since);
+            match waited {
                 Ok(slot) => {
                     wait.end(QueueEnd::Waited);
                     return Ok(taken(slot));

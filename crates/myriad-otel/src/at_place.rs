@@ -1,0 +1,65 @@
+//! What traces the requests of a place: as they come to it, and when they are over.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_exchange::exchange::{Exchange, Request, Traced, Tracing};
+
+use crate::place::{TracePlace, traced};
+use crate::{parts, span};
+
+/// What traces the requests of a place.
+pub(crate) struct AtPlace(pub Arc<TracePlace>);
+
+impl Tracing for AtPlace {
+    fn begin(&self, exchange: &mut Exchange) {
+        let request = &exchange.request;
+        let has_said = |traced: &Rc<Traced>| traced.sampled.get().is_some();
+        // What a visitor's request came to is what its parts have.
+        if request.is_subrequest() || request.received.trace.get().is_some_and(has_said) {
+            return;
+        }
+        let said = self.0.says(exchange);
+        if said.is_none() && !self.0.context.extracts && !self.0.context.injects {
+            return;
+        }
+        let traced = Rc::clone(traced(&exchange.request));
+        if said.is_some() {
+            traced.sampled.set(said);
+        }
+        if self.0.context.injects {
+            inject(&mut exchange.request, &traced);
+        }
+    }
+
+    fn end(&self, exchange: &mut Exchange) {
+        let Some(exporter) = &*self.0.exporter else { return };
+        // A request that could not be read has no place, and is told by nobody.
+        if exchange.request.route.uri.is_empty() {
+            return;
+        }
+        let known = exchange.request.received.trace.get().and_then(|traced| traced.sampled.get());
+        // It may have come by the short way, or have been answered before any location.
+        let Some(sampled) = known.or_else(|| self.0.says(exchange)) else { return };
+        if sampled {
+            let traced = Rc::clone(traced(&exchange.request));
+            traced.sampled.set(Some(true));
+            let request = span::of(&self.0, &traced, exchange);
+            let parts = parts::of(&traced, &exchange.request);
+            let spans = std::iter::once(request).chain(parts);
+            exporter.send(spans, &exchange.request.runtime().zone_log);
+        }
+    }
+}
+
+/// Puts this server in the place of the client, for whoever reads the fields of the request from now on.
+fn inject(request: &mut Request, traced: &Traced) {
+    let mut value = Vec::with_capacity(64);
+    traced.for_origins().write(&mut value);
+    let fields = request.received.head.fields_mut();
+    fields.set(b"traceparent", &value);
+    match &traced.state {
+        Some(state) => fields.set(b"tracestate", state),
+        None => _ = fields.remove(b"tracestate"),
+    }
+}

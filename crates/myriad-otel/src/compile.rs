@@ -1,0 +1,80 @@
+//! A level's settings made into what its requests need.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+
+use myriad_conf::Diagnostic;
+use myriad_conf::model::HttpConf;
+use myriad_conf::settings::Settings;
+use myriad_exchange::exchange::Tracing;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+
+use crate::at_place::AtPlace;
+use crate::exporter::Exporter;
+use crate::place::{Rule, TracePlace};
+use crate::settings::OtelSettings;
+
+/// Says what a resource may not be called.
+pub(crate) fn examine(http: &HttpConf, errors: &mut Vec<Diagnostic>) {
+    for (_, value) in &http.settings.feature::<OtelSettings>().resource {
+        if value.as_str().is_none() {
+            errors.push(Diagnostic::error(value.span, "the attribute is not valid UTF-8"));
+        }
+    }
+}
+
+/// Keeps what traces the requests of a place, where something in the configuration does.
+pub(crate) fn compile(
+    compiler: &mut dyn SettingsCompiler,
+    settings: &Settings,
+    features: &mut PlaceFeatures,
+) {
+    let own = settings.feature::<OtelSettings>();
+    let exports = compiler.model().settings.feature::<OtelSettings>().exporter.is_some();
+    let said = own.trace.as_ref().filter(|said| !exports && said.bytes() != b"off");
+    if let Some(said) = said {
+        // Every level within inherits it; one error is enough.
+        let first = compiler.share(|_| Told::default());
+        if !first.0.swap(true, Ordering::Relaxed) {
+            compiler.report(
+                Diagnostic::error(said.span, "\"otel_exporter\" block is missing")
+                    .help("say in http where spans are sent: `otel_exporter { endpoint localhost:4317; }`"),
+            );
+        }
+    }
+    let propagates = own.context.extracts || own.context.injects;
+    if !exports && !propagates {
+        return;
+    }
+    let rule = match &own.trace {
+        None => Rule::Unsaid,
+        Some(text) if text.has_variables() => Rule::Computed(compiler.answer_template(text)),
+        Some(text) => Rule::Said(matches!(text.bytes(), b"on" | b"1")),
+    };
+    let exporter = compiler.share(Exporter::of);
+    if let Some(exporter) = &*exporter {
+        let errors = std::mem::take(&mut *exporter.errors.lock().unwrap_or_else(PoisonError::into_inner));
+        for error in errors {
+            compiler.report(error);
+        }
+    }
+    let place = TracePlace {
+        exporter,
+        rule,
+        context: own.context,
+        name: own.span_name.as_ref().map(|name| compiler.answer_template(name)),
+        route: compiler.location_name().into(),
+        attributes: own
+            .attributes
+            .iter()
+            .map(|(name, value)| (name.as_str().into(), compiler.answer_template(value)))
+            .collect(),
+    };
+    let place = Arc::new(place);
+    features.keep::<Box<dyn Tracing>>(Box::new(AtPlace(Arc::clone(&place))));
+    features.keep::<Arc<TracePlace>>(place);
+}
+
+/// Whether a missing exporter has been told.
+#[derive(Default)]
+struct Told(AtomicBool);

@@ -1,0 +1,135 @@
+//! Spans on their way to a collector.
+//!
+//! ```text
+//! a request that is over -> queue, bounded -> a thread of its own: a batch -> collector
+//!                             full: the span is dropped, and counted         | away: the batch waits, and is sent again
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | `queue` | spans that wait |
+//! | `target` | where they go; why some are not taken |
+//! | `thread` | batches sent one after another; what is told of those that fail |
+//! | `grpc`, `http` | a batch sent by OTLP over gRPC, over HTTP |
+//! | `link`, `trust` | a connection; whom to believe by TLS |
+
+mod grpc;
+mod http;
+mod link;
+mod queue;
+mod target;
+mod thread;
+mod trust;
+
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use myriad_conf::Diagnostic;
+use myriad_conf::model::HttpConf;
+use myriad_log::{ErrorLog, Level};
+use myriad_trace::Resource;
+
+use crate::settings::{ExporterConf, OtelSettings};
+use queue::Queue;
+use target::Target;
+use thread::Shared;
+use trust::Trust;
+
+/// Sends the spans of a configuration. Its thread begins with the first of them, and ends once the configuration is gone and what it has
+/// left has been sent.
+pub(crate) struct Exporter {
+    shared: Arc<Shared>,
+    started: Once,
+    /// What is wrong with its files, until it has been reported.
+    pub errors: Mutex<Vec<Diagnostic>>,
+}
+
+/// The threads that there are, and what each sends.
+static THREADS: Mutex<Vec<(Arc<Shared>, JoinHandle<()>)>> = Mutex::new(Vec::new());
+
+impl Exporter {
+    /// That of a configuration; none where it has none.
+    pub(crate) fn of(http: &HttpConf) -> Option<Self> {
+        let own = http.settings.feature::<OtelSettings>();
+        let conf = own.exporter.as_ref()?;
+        let (trust, errors) = match trusted(conf) {
+            Ok(trust) => (trust, Vec::new()),
+            Err(error) => (None, vec![error]),
+        };
+        let target = Target { endpoint: conf.endpoint.clone(), headers: conf.headers.clone(), trust };
+        let queue = Queue::new(conf.batch_size, conf.batch_count, Duration::from_millis(conf.interval_ms));
+        let shared = Arc::new(Shared { queue, target, resource: resource(own) });
+        Some(Self { shared, started: Once::new(), errors: Mutex::new(errors) })
+    }
+
+    /// Takes the spans of a request, or drops them where too many wait. It never blocks for longer than a thread needs to take a batch out.
+    pub(crate) fn send(&self, spans: impl IntoIterator<Item = Vec<u8>>, log: &ErrorLog) {
+        self.shared.queue.push(spans);
+        self.started.call_once(|| {
+            let (shared, own_log) = (Arc::clone(&self.shared), log.clone());
+            match std::thread::Builder::new()
+                .name("otel".to_owned())
+                .spawn(move || thread::run(&shared, &own_log))
+            {
+                Ok(thread) => {
+                    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+                    threads.retain(|(_, thread)| !thread.is_finished());
+                    threads.push((Arc::clone(&self.shared), thread));
+                }
+                Err(error) => log.write(
+                    Level::Error,
+                    None,
+                    format_args!("no thread could be started that sends spans ({error}): none are sent"),
+                ),
+            }
+        });
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        self.shared.queue.close();
+    }
+}
+
+/// Sends what waits, for that long at most: the process is about to end.
+pub fn finish(patience: Duration) {
+    let end = Instant::now() + patience;
+    let threads = std::mem::take(&mut *THREADS.lock().unwrap_or_else(PoisonError::into_inner));
+    for (shared, _) in &threads {
+        shared.queue.close();
+    }
+    for (_, thread) in threads {
+        while !thread.is_finished() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn trusted(conf: &ExporterConf) -> Result<Option<Trust>, Diagnostic> {
+    if !conf.endpoint.secure {
+        return Ok(None);
+    }
+    let span = conf.trusted.as_ref().map_or(conf.span, |file| file.span);
+    Trust::of(conf.trusted.as_ref()).map(Some).map_err(|why| {
+        Diagnostic::error(span, why)
+            .help("name a file of certificates in PEM by trusted_certificate, which the user of the workers may read")
+    })
+}
+
+fn resource(own: &OtelSettings) -> Resource {
+    let name = own.service_name.as_ref().and_then(|name| name.as_str()).unwrap_or("unknown_service:myriad");
+    let mut all: Vec<(&str, &str)> = Vec::new();
+    let others = own.resource.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+    for (key, value) in others.chain([("service.name", name)]) {
+        // `otel_service_name` counts where it is written; else an attribute of that name does.
+        let is_default = key == "service.name" && own.service_name.is_none();
+        match all.iter_mut().find(|(known, _)| *known == key) {
+            Some(_) if is_default && value == name => {}
+            Some(known) => known.1 = value,
+            None => all.push((key, value)),
+        }
+    }
+    Resource::new(all.into_iter(), env!("CARGO_PKG_VERSION"))
+}

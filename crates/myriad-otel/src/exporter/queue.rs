@@ -1,0 +1,163 @@
+//! Spans that wait.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Most bytes of spans that wait: what visitors send must not fill the memory, whatever the number of spans is.
+const MOST_BYTES: usize = 16 << 20;
+
+/// Spans that wait, so many and no more.
+pub(super) struct Queue {
+    state: Mutex<State>,
+    /// There is a batch, or the end has come.
+    wake: Condvar,
+    batch: usize,
+    most: usize,
+    interval: Duration,
+}
+
+#[derive(Default)]
+struct State {
+    spans: Vec<Vec<u8>>,
+    bytes: usize,
+    /// When the oldest of them came.
+    since: Option<Instant>,
+    /// Spans of a batch that is being sent.
+    taken: usize,
+    dropped: u64,
+    closed: bool,
+}
+
+impl Queue {
+    /// Room for `batch` times `count` spans, those of the batch that is being sent among them.
+    pub(super) fn new(batch: usize, count: usize, interval: Duration) -> Self {
+        Self {
+            state: Mutex::default(),
+            wake: Condvar::new(),
+            batch,
+            most: batch.saturating_mul(count),
+            interval,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes spans in, as far as there is room.
+    pub(super) fn push(&self, spans: impl IntoIterator<Item = Vec<u8>>) {
+        let mut state = self.state();
+        for span in spans {
+            if state.spans.len() + state.taken >= self.most || state.bytes + span.len() > MOST_BYTES {
+                state.dropped += 1;
+                continue;
+            }
+            state.bytes += span.len();
+            state.spans.push(span);
+        }
+        let first = state.since.is_none() && !state.spans.is_empty();
+        if first {
+            state.since = Some(Instant::now());
+        }
+        // The thread sleeps until the interval is over; it must know when that began.
+        if first || state.spans.len() >= self.batch {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Waits for a batch: as many spans as it may have, or those of an interval. None once it is closed and nothing waits.
+    pub(super) fn next(&self) -> Option<Vec<Vec<u8>>> {
+        let mut state = self.state();
+        loop {
+            let over = state.since.map(|since| since + self.interval);
+            let now = Instant::now();
+            if state.spans.len() >= self.batch || state.closed || over.is_some_and(|over| over <= now) {
+                return self.take(&mut state);
+            }
+            state = match over {
+                None => self.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(over) => {
+                    self.wake.wait_timeout(state, over - now).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    fn take(&self, state: &mut State) -> Option<Vec<Vec<u8>>> {
+        let count = state.spans.len().min(self.batch);
+        let batch: Vec<_> = state.spans.drain(..count).collect();
+        state.bytes -= batch.iter().map(Vec::len).sum::<usize>();
+        state.taken = count;
+        state.since = (!state.spans.is_empty()).then(Instant::now);
+        (count > 0).then_some(batch)
+    }
+
+    /// The batch that was taken is done with.
+    pub(super) fn done(&self) {
+        self.state().taken = 0;
+    }
+
+    /// Spans that wait.
+    pub(super) fn left(&self) -> usize {
+        self.state().spans.len()
+    }
+
+    /// Spans that were dropped since this was asked.
+    pub(super) fn dropped(&self) -> u64 {
+        std::mem::take(&mut self.state().dropped)
+    }
+
+    /// No more spans come.
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+        self.wake.notify_one();
+    }
+
+    /// Waits that long, or until no more spans come; true where they do not.
+    pub(super) fn rest(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        let mut state = self.state();
+        while !state.closed {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            state = self.wake.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_spans_wait_than_there_is_room_for_and_the_rest_is_counted() {
+        let queue = Queue::new(2, 2, Duration::from_secs(3600));
+        queue.push((0..6).map(|number| vec![number]));
+        assert_eq!(queue.dropped(), 2);
+        assert_eq!(queue.next(), Some(vec![vec![0], vec![1]]));
+        queue.push([vec![7]]);
+        assert_eq!(queue.dropped(), 1, "a batch that is being sent has its room");
+        queue.done();
+        queue.push([vec![8]]);
+        assert_eq!((queue.next(), queue.dropped()), (Some(vec![vec![2], vec![3]]), 0));
+        queue.close();
+        assert_eq!((queue.next(), queue.next()), (Some(vec![vec![8]]), None));
+    }
+
+    #[test]
+    fn spans_of_an_interval_are_a_batch() {
+        let queue = Queue::new(100, 2, Duration::from_millis(1));
+        queue.push([vec![1]]);
+        assert_eq!(queue.next(), Some(vec![vec![1]]));
+    }
+
+    #[test]
+    fn bytes_are_bounded_too() {
+        let queue = Queue::new(1000, 1000, Duration::from_secs(3600));
+        queue.push((0..20).map(|_| vec![0; 1 << 20]));
+        assert_eq!(queue.dropped(), 4);
+    }
+}

@@ -1,0 +1,81 @@
+//! `$otel_*`.
+
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::runtime::Reads::Moment;
+use myriad_exchange::runtime::Value::Made;
+
+use crate::place::traced;
+
+/// What a request is in traces. Each request has numbers of its own, so that rules which read one are run for each.
+pub(crate) const VARIABLES: &[Row] = &[
+    Row::new("otel", "otel_trace_id", &[Moment], Made(trace_id)).yielding(),
+    Row::new("otel", "otel_span_id", &[Moment], Made(span_id)).yielding(),
+    Row::new("otel", "otel_parent_id", &[Moment], Made(parent_id)).yielding(),
+    Row::new("otel", "otel_parent_sampled", &[Moment], Made(parent_sampled)).yielding(),
+];
+
+fn trace_id(request: &Request, out: &mut Vec<u8>) -> bool {
+    traced(request).trace.write(out);
+    true
+}
+
+fn span_id(request: &Request, out: &mut Vec<u8>) -> bool {
+    traced(request).span.write(out);
+    true
+}
+
+fn parent_id(request: &Request, out: &mut Vec<u8>) -> bool {
+    let parent = traced(request).parent;
+    if let Some(parent) = parent {
+        parent.span.write(out);
+    }
+    parent.is_some()
+}
+
+fn parent_sampled(request: &Request, out: &mut Vec<u8>) -> bool {
+    let is_sampled = traced(request).parent.is_some_and(|parent| parent.sampled);
+    out.push(if is_sampled { b'1' } else { b'0' });
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use myriad_serve::testing::variables::{Case, lacks, shown, shows};
+
+    const SENT: (&str, &str) = ("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b9c7c989f97918e1-01");
+
+    #[test]
+    fn parent_is_shown_where_it_is_taken_over() {
+        let server = "otel_trace_context extract;";
+        let mut exchange = Case { server, fields: &[SENT], ..Case::default() }.begin();
+        shows(
+            &mut exchange,
+            &[
+                ("otel_trace_id", "0af7651916cd43dd8448eb211c80319c"),
+                ("otel_parent_id", "b9c7c989f97918e1"),
+                ("otel_parent_sampled", "1"),
+            ],
+        );
+        let span = shown(&mut exchange, "otel_span_id").expect("a span");
+        assert!(span.len() == 16 && span != "b9c7c989f97918e1", "{span}");
+        assert_eq!(shown(&mut exchange, "otel_span_id"), Some(span), "it stays the same");
+    }
+
+    #[test]
+    fn no_parent_is_believed_that_is_ignored_or_not_valid_or_said_twice() {
+        let twice = &[SENT, SENT][..];
+        for (server, fields) in [
+            ("", &[SENT][..]),
+            ("otel_trace_context inject;", &[SENT]),
+            ("otel_trace_context propagate;", &[("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b9c7")]),
+            ("otel_trace_context extract;", twice),
+        ] {
+            let mut exchange = Case { server, fields, ..Case::default() }.begin();
+            lacks(&mut exchange, &["otel_parent_id"]);
+            shows(&mut exchange, &[("otel_parent_sampled", "0")]);
+            let trace = shown(&mut exchange, "otel_trace_id").expect("a trace");
+            assert!(trace.len() == 32 && trace != "0af7651916cd43dd8448eb211c80319c", "{trace}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A span as a message of OTLP (`opentelemetry.proto.trace.v1.Span`).
+
+use std::borrow::Cow;
+
+use crate::ids::{SpanId, TraceId};
+use crate::protobuf::{bytes, fixed32, fixed64, message, number};
+
+/// Longest text of an attribute, bytes; of a longer one the beginning is told.
+pub const LONGEST_TEXT: usize = 4096;
+
+/// What stands behind a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Something within this server.
+    Internal = 1,
+    /// A request that was answered.
+    Server = 2,
+    /// A request that was made.
+    Client = 3,
+}
+
+/// Writes a span. Nothing that a visitor says makes a message that a collector refuses: texts become UTF-8, and have a bound.
+#[derive(Debug)]
+pub struct SpanWriter(Vec<u8>);
+
+impl SpanWriter {
+    /// A span of a trace, by its own number, below `parent`. `times_us` are its start and its end, microseconds since the epoch.
+    pub fn new(
+        trace: TraceId,
+        span: SpanId,
+        parent: Option<SpanId>,
+        (kind, name): (Kind, &[u8]),
+        times_us: (u64, u64),
+    ) -> Self {
+        let mut out = Vec::with_capacity(512);
+        bytes(1, trace.bytes(), &mut out);
+        bytes(2, span.bytes(), &mut out);
+        if let Some(parent) = parent {
+            bytes(4, parent.bytes(), &mut out);
+        }
+        bytes(5, text(name).as_bytes(), &mut out);
+        number(6, kind as u64, &mut out);
+        let (start_us, end_us) = times_us;
+        fixed64(7, start_us.saturating_mul(1000), &mut out);
+        fixed64(8, end_us.max(start_us).saturating_mul(1000), &mut out);
+        Self(out)
+    }
+
+    /// Tells the `tracestate` of the span, and that it is sampled.
+    pub fn state(&mut self, state: Option<&[u8]>) {
+        if let Some(state) = state {
+            bytes(3, text(state).as_bytes(), &mut self.0);
+        }
+        fixed32(16, 1, &mut self.0);
+    }
+
+    /// Adds an attribute that is a text.
+    pub fn text(&mut self, key: &str, value: &[u8]) {
+        self.attribute(key, |out| bytes(1, text(value).as_bytes(), out));
+    }
+
+    /// Adds an attribute that is a list with one text.
+    pub fn list(&mut self, key: &str, value: &[u8]) {
+        self.attribute(key, |out| {
+            message(5, out, |list| message(1, list, |out| bytes(1, text(value).as_bytes(), out)));
+        });
+    }
+
+    /// Adds an attribute that is a number.
+    pub fn number(&mut self, key: &str, value: u64) {
+        self.attribute(key, |out| number(3, value, out));
+    }
+
+    /// Adds an attribute that is yes or no.
+    pub fn flag(&mut self, key: &str, value: bool) {
+        self.attribute(key, |out| number(2, u64::from(value), out));
+    }
+
+    /// Adds an event of that moment, microseconds since the epoch.
+    pub fn event(&mut self, name: &str, at_us: u64) {
+        message(11, &mut self.0, |event| {
+            fixed64(1, at_us.saturating_mul(1000), event);
+            bytes(2, name.as_bytes(), event);
+        });
+    }
+
+    /// Says that what the span stands for has failed.
+    pub fn fail(&mut self) {
+        message(15, &mut self.0, |status| number(3, 2, status));
+    }
+
+    /// The message.
+    pub fn finish(self) -> Vec<u8> {
+        self.0
+    }
+
+    fn attribute(&mut self, key: &str, value: impl FnOnce(&mut Vec<u8>)) {
+        message(9, &mut self.0, |out| attribute(key, value, out));
+    }
+}
+
+/// Writes `opentelemetry.proto.common.v1.KeyValue`.
+pub(crate) fn attribute(key: &str, value: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+    bytes(1, key.as_bytes(), out);
+    message(2, out, value);
+}
+
+/// What is told of a text: UTF-8, without which a collector refuses all that comes with it, and no more than [`LONGEST_TEXT`].
+fn text(value: &[u8]) -> Cow<'_, str> {
+    let is_whole = value.len() <= LONGEST_TEXT;
+    let value = &value[..value.len().min(LONGEST_TEXT)];
+    match std::str::from_utf8(value) {
+        // The cut went through a character.
+        Err(error) if !is_whole && error.error_len().is_none() => {
+            String::from_utf8_lossy(&value[..error.valid_up_to()])
+        }
+        _ => String::from_utf8_lossy(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_span_is_utf8_whatever_came() {
+        assert_eq!(text(b"a\xffb"), "a\u{fffd}b");
+        let long = "\u{e9}".repeat(LONGEST_TEXT);
+        assert_eq!(text(&long.as_bytes()[..LONGEST_TEXT + 1]).len(), LONGEST_TEXT);
+        assert_eq!(text(&[b"x", long.as_bytes()].concat()).len(), LONGEST_TEXT - 1);
+    }
+
+    #[test]
+    fn span_never_ends_before_it_begins() {
+        let span =
+            SpanWriter::new(TraceId::of(1, 2), SpanId::of(3), None, (Kind::Server, b"/"), (5, 4)).finish();
+        let at = span.windows(9).position(|part| part[0] == 8 << 3 | 1).expect("an end");
+        assert_eq!(span[at + 1..at + 9], 5000_u64.to_le_bytes());
+    }
+}

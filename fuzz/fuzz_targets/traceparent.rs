@@ -1,0 +1,20 @@
+//! Contexts of traces that clients send (`traceparent`, `tracestate`), and what collectors answer.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use myriad_trace::{MOST_STATE, TraceParent, rejected, trace_state};
+
+fuzz_target!(|input: (&[u8], Vec<&[u8]>)| {
+    let (parent, state) = input;
+    if let Some(read) = TraceParent::read(parent) {
+        let mut written = Vec::new();
+        read.write(&mut written);
+        assert_eq!(TraceParent::read(&written), Some(read));
+        assert!(written.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-'));
+    }
+    if let Some(passed) = trace_state(state.iter().copied()) {
+        assert!(passed.len() <= MOST_STATE && passed.iter().all(|byte| matches!(byte, b' '..=b'~')));
+        assert_eq!(trace_state([&passed[..]].into_iter()), Some(passed.clone()));
+    }
+    rejected(parent);
+});
