@@ -24,6 +24,8 @@ struct Known {
 }
 
 thread_local! {
+    /// How often the thread has slept; 0 where it does not say so.
+    static SLEPT: Cell<u64> = const { Cell::new(0) };
     static KNOWN: Cell<Known> = const { Cell::new(Known { sleeps: false, ms: 0, left: 0 }) };
 }
 
@@ -48,8 +50,14 @@ pub(crate) fn epoch_ms(moment: u64) -> u64 {
     epoch.saturating_sub(now().saturating_sub(moment))
 }
 
+/// How often this thread has slept, 0 where it does not say so: between two answers that differ, its runtime has learnt what came on sockets.
+pub(crate) fn slept() -> u64 {
+    SLEPT.get()
+}
+
 /// The thread has slept: what it knew of the time is over. Whoever calls this once calls it whenever the thread has slept.
 pub fn woken() {
+    SLEPT.set(SLEPT.get() + 1);
     KNOWN.set(Known { sleeps: true, ms: 0, left: 0 });
 }
 

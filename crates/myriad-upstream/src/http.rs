@@ -43,8 +43,13 @@ pub(crate) async fn read_head(
     let mut head = heads::take();
     let mut interim = 0;
     loop {
-        head.clear();
-        match parse_response(&link.input, &limits, &mut head).map_err(invalid_head)? {
+        // Nothing has come yet, mostly.
+        let parsed = if link.input.is_empty() {
+            Parsed::Partial
+        } else {
+            parse_response(&link.input, &limits, &mut head).map_err(invalid_head)?
+        };
+        match parsed {
             Parsed::Partial if link.input.len() >= max_head => {
                 return Err(invalid_head(ParseError::HeaderTooLarge));
             }

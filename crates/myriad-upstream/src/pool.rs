@@ -13,6 +13,9 @@ use crate::connections::{Connections, PoolKey};
 use crate::h2::Multiplexed;
 use crate::stream::{Counted, Quiet};
 
+/// Idle connections that are looked at to find one which the runtime has polled: of those that went idle since, there are hardly more.
+const LOOKED_AT: usize = 16;
+
 /// A connection and what it has done so far.
 #[derive(Debug)]
 pub(crate) struct Pooled<C> {
@@ -34,6 +37,8 @@ impl<C> Pooled<C> {
 struct Idle<C> {
     pooled: Pooled<C>,
     expires: u64,
+    /// How often the thread had slept when it was put here ([`clock::slept`]).
+    since: u64,
     #[expect(dead_code, reason = "it counts for as long as it is held")]
     counted: IdleCount,
 }
@@ -73,11 +78,14 @@ impl<C: Quiet + 'static> IdlePool<C> {
 
     /// A connection that is still open and silent.
     pub(crate) fn take(&self, key: PoolKey) -> Option<Pooled<C>> {
-        let now = clock::now();
+        let (now, slept) = (clock::now(), clock::slept());
         let mut shelf = lock(&self.0);
         let idle = shelf.idle.get_mut(&key)?;
-        while let Some(Idle { mut pooled, expires, .. }) = idle.pop() {
-            if expires > now && pooled.connection.is_quiet() {
+        while let Some(newest) = idle.len().checked_sub(1) {
+            // One that the runtime has polled costs no question to the kernel.
+            let polled = idle.iter().rev().take(LOOKED_AT).position(|idle| idle.since != slept);
+            let Idle { mut pooled, expires, .. } = idle.remove(newest - polled.unwrap_or(0));
+            if expires > now && pooled.connection.is_quiet(polled.is_some()) {
                 return Some(pooled);
             }
         }
@@ -97,7 +105,8 @@ impl<C: Quiet + 'static> IdlePool<C> {
         let counted = IdleCount(Arc::clone(count));
         let mut shelf = lock(&self.0);
         let idle = shelf.idle.entry(key).or_default();
-        idle.push(Idle { pooled, expires: clock::now().saturating_add(timeout_ms), counted });
+        let expires = clock::now().saturating_add(timeout_ms);
+        idle.push(Idle { pooled, expires, since: clock::slept(), counted });
         let excess = idle.len().saturating_sub(most);
         idle.drain(..excess);
         if !shelf.swept && excess < most {

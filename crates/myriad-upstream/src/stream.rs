@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use bytes::BytesMut;
 use rustix::net::RecvFlags;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
@@ -87,39 +87,48 @@ impl ParkedStream {
 /// An idle connection.
 pub(crate) trait Quiet {
     /// Whether it is still open and silent, which is the only state to use it in: an end of stream, or bytes that nobody
-    /// asked for, both show as readable. It asks the kernel, since the runtime learns of either only when it next polls.
-    fn is_quiet(&mut self) -> bool;
+    /// asked for, both show as readable. `polled` says that the runtime has polled since the connection went idle: then it knows of both, as
+    /// nginx does, and the kernel is asked only where something was seen. Else the kernel is asked.
+    fn is_quiet(&mut self, polled: bool) -> bool;
 }
 
-fn has_nothing_to_read(socket: &impl AsFd) -> bool {
-    let mut byte = [0];
-    let peeked = rustix::net::recv(socket, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT);
-    matches!(peeked, Err(rustix::io::Errno::AGAIN))
+fn peek(socket: &impl AsFd) -> io::Result<usize> {
+    let (peeked, _) = rustix::net::recv(socket, &mut [0], RecvFlags::PEEK | RecvFlags::DONTWAIT)?;
+    Ok(peeked)
+}
+
+/// Whether there is neither a byte nor an end to read.
+fn is_silent(peeked: &io::Result<usize>) -> bool {
+    matches!(peeked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
 
 impl Quiet for Stream {
-    fn is_quiet(&mut self) -> bool {
-        // What a surplus record held was read with the answer before: it would be taken for the next one.
-        let nothing_held = match self {
+    fn is_quiet(&mut self, polled: bool) -> bool {
+        let peeked = match self {
+            Self::Tcp(stream) if polled => stream.try_io(Interest::READABLE, || peek(stream)),
             Self::Tls(stream) => match stream.get_mut().1.process_new_packets() {
-                Ok(state) => state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed(),
-                Err(_) => false,
+                // What a surplus record held was read with the answer before: it would be taken for the next one.
+                Ok(state) if state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed() => {
+                    peek(stream.get_ref().0)
+                }
+                _ => return false,
             },
-            Self::Tcp(_) | Self::Unix(_) => true,
+            Self::Tcp(_) | Self::Unix(_) => peek(self),
         };
-        nothing_held && has_nothing_to_read(self)
+        is_silent(&peeked)
     }
 }
 
 impl Quiet for Counted {
-    fn is_quiet(&mut self) -> bool {
-        self.stream.is_quiet()
+    fn is_quiet(&mut self, polled: bool) -> bool {
+        self.stream.is_quiet(polled)
     }
 }
 
 impl Quiet for ParkedStream {
-    fn is_quiet(&mut self) -> bool {
-        has_nothing_to_read(self)
+    /// No runtime knows of it.
+    fn is_quiet(&mut self, _: bool) -> bool {
+        is_silent(&peek(self))
     }
 }
 

@@ -294,27 +294,33 @@ fn a_group_without_keep_alive_closes() {
 
 #[test]
 fn what_an_idle_connection_says_unasked_answers_no_request() {
-    let (say, told) = mpsc::channel();
-    let (done, said) = mpsc::channel();
-    let told = std::sync::Mutex::new(told);
-    let origin = Origin::tcp(move |number, socket| {
-        read_http(socket);
-        socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
-        if number == 0 {
-            told.lock().unwrap().recv().unwrap();
-            socket.write_all(b"HTTP/1.1 408 Request Time-out\r\nContent-Length: 0\r\n\r\n").unwrap();
-            done.send(()).unwrap();
+    // Whether the runtime has polled since: then it knows, else the kernel is asked.
+    for polls in [false, true] {
+        let (say, told) = mpsc::channel();
+        let (done, said) = mpsc::channel();
+        let told = std::sync::Mutex::new(told);
+        let origin = Origin::tcp(move |number, socket| {
             read_http(socket);
-        }
-    });
-    run(async {
-        let (group, pool) = (keeping(&origin.address, 2), HttpPool::new());
-        group.fetch(&pool, http(Method::Get, "")).await.unwrap();
-        say.send(()).unwrap();
-        said.recv().unwrap();
-        assert_eq!(group.fetch(&pool, http(Method::Get, "")).await.unwrap().head.status, 200);
-        assert_eq!(origin.connections(), 2);
-    });
+            socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+            if number == 0 {
+                told.lock().unwrap().recv().unwrap();
+                socket.write_all(b"HTTP/1.1 408 Request Time-out\r\nContent-Length: 0\r\n\r\n").unwrap();
+                done.send(()).unwrap();
+                read_http(socket);
+            }
+        });
+        run(async {
+            let (group, pool) = (keeping(&origin.address, 2), HttpPool::new());
+            group.fetch(&pool, http(Method::Get, "")).await.unwrap();
+            say.send(()).unwrap();
+            said.recv().unwrap();
+            if polls {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            assert_eq!(group.fetch(&pool, http(Method::Get, "")).await.unwrap().head.status, 200);
+            assert_eq!(origin.connections(), 2, "polls: {polls}");
+        });
+    }
 }
 
 #[test]

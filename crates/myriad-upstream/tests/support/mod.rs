@@ -113,7 +113,9 @@ pub fn refused() -> Refused {
 }
 
 pub fn run<T>(test: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    // As a worker does.
+    let runtime = runtime.enable_all().on_thread_unpark(myriad_upstream::woken).build().unwrap();
     let all = tokio::task::LocalSet::new();
     all.block_on(&runtime, async {
         tokio::time::timeout(Duration::from_secs(30), test).await.expect("it hangs")
