@@ -156,13 +156,12 @@ impl PageTops {
     pub fn note(&mut self, seen: &Seen<'_>) {
         self.turn(seen.at_ms);
         let [requests, misses, slow, bytes] = &mut self.now.rankings;
-        requests.add(seen.url, seen.weight).detail.take(seen);
-        bytes.add(seen.url, seen.weight.saturating_mul(seen.bytes)).detail.take(seen);
+        let take = |detail: &mut Detail| detail.take(seen);
+        requests.add(seen.url, seen.weight, take);
+        bytes.add(seen.url, seen.weight.saturating_mul(seen.bytes), take);
         let Some(miss) = seen.miss else { return };
-        misses.add(seen.url, 1).detail.take(seen);
-        if let Some(place) = slow.raise(seen.url, miss.took_us) {
-            place.detail.take(seen);
-        }
+        misses.add(seen.url, 1, take);
+        slow.raise(seen.url, miss.took_us, take);
     }
 
     /// Begins another slice where the one that runs is over, and drops what is too old.

@@ -29,30 +29,32 @@ impl<D: Default> Top<D> {
         Self { most: most.max(1), places: HashMap::default() }
     }
 
-    /// Adds to the weight of a key, and gives its place.
-    pub fn add(&mut self, key: &[u8], weight: u64) -> &mut Place<D> {
-        if !self.places.contains_key(key) {
-            let inherited = self.make_room();
-            let place = Place { count: inherited, over: inherited, detail: D::default() };
-            self.places.insert(key.into(), place);
+    /// Adds to the weight of a key, and has `note` change what else is known of it. A key that is there is looked up once: most are.
+    pub fn add(&mut self, key: &[u8], weight: u64, note: impl FnOnce(&mut D)) {
+        if let Some(place) = self.places.get_mut(key) {
+            place.count += weight;
+            return note(&mut place.detail);
         }
-        let place = self.places.get_mut(key).expect("it is there by now");
-        place.count += weight;
-        place
+        let over = self.make_room();
+        let mut place = Place { count: over + weight, over, detail: D::default() };
+        note(&mut place.detail);
+        self.places.insert(key.into(), place);
     }
 
-    /// Raises the weight of a key to this one, where that is greater; none where others are all heavier.
-    pub fn raise(&mut self, key: &[u8], weight: u64) -> Option<&mut Place<D>> {
-        if !self.places.contains_key(key) {
-            if self.places.len() >= self.most && self.lightest().is_some_and(|(_, count)| count >= weight) {
-                return None;
-            }
-            self.make_room();
-            self.places.insert(key.into(), Place::default());
+    /// Raises the weight of a key to this one, where that is greater, and has `note` change what else is known of it; neither where others
+    /// are all heavier.
+    pub fn raise(&mut self, key: &[u8], weight: u64, note: impl FnOnce(&mut D)) {
+        if let Some(place) = self.places.get_mut(key) {
+            place.count = place.count.max(weight);
+            return note(&mut place.detail);
         }
-        let place = self.places.get_mut(key)?;
-        place.count = place.count.max(weight);
-        Some(place)
+        if self.places.len() >= self.most && self.lightest().is_some_and(|(_, count)| count >= weight) {
+            return;
+        }
+        self.make_room();
+        let mut place = Place { count: weight, over: 0, detail: D::default() };
+        note(&mut place.detail);
+        self.places.insert(key.into(), place);
     }
 
     /// Takes the lightest key out where the table is full; its count.
@@ -95,7 +97,7 @@ mod tests {
     fn counts_are_exact_while_there_is_room() {
         let mut top: Top<()> = Top::new(3);
         for (key, weight) in [(&b"a"[..], 5), (b"b", 1), (b"a", 2), (b"c", 1)] {
-            top.add(key, weight);
+            top.add(key, weight, |()| ());
         }
         let mut all: Vec<_> = top.all().map(|(key, place)| (key.to_vec(), place.count, place.over)).collect();
         all.sort();
@@ -110,7 +112,7 @@ mod tests {
             for _ in 0..20_000 {
                 let key = if rng.u8(..4) == 0 { rng.u32(..5) } else { rng.u32(100..100_000) };
                 let key = key.to_string().into_bytes();
-                top.add(&key, 1);
+                top.add(&key, 1, |()| ());
                 *truth.entry(key).or_default() += 1;
             }
             assert!(top.len() <= 64);
@@ -131,7 +133,7 @@ mod tests {
     fn greatest_weights_are_kept_where_weights_are_raised() {
         let mut top: Top<()> = Top::new(2);
         for (key, weight) in [(&b"a"[..], 5), (b"b", 9), (b"c", 3), (b"a", 4), (b"d", 7)] {
-            top.raise(key, weight);
+            top.raise(key, weight, |()| ());
         }
         let mut all: Vec<_> = top.all().map(|(key, place)| (key.to_vec(), place.count)).collect();
         all.sort();

@@ -22,7 +22,10 @@ pub fn note(request: &Request) {
     if request.route.uri.is_empty() {
         return;
     }
-    let at_ms = myriad_net::clock::now_ms();
+    let at_ms = match request.outcome.finished_ms {
+        0 => myriad_net::clock::now_ms(),
+        finished_ms => finished_ms,
+    };
     let weight = if miss.is_none() { sight.sampling.take(at_ms) } else { 1 };
     let Some(tops) = sight.shared.tops.get(worker.number) else { return };
     let mut url = sight.url.borrow_mut();
