@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use bytes::Bytes;
 use myriad_log::Level;
 use myriad_net::ResponseBody;
 
@@ -47,9 +48,9 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
             watch::step(&**sink, &exchange.request, &step);
         }
         entry = match step {
-            Step::Answer(answer) => match last(exchange, answer) {
-                Ok(answer) => return Decision::Ready(answer),
-                Err(step) => Entry::Step(step),
+            Step::Answer(mut answer) => match last(exchange, &mut answer) {
+                None => return Decision::Ready(answer),
+                Some(step) => Entry::Step(step),
             },
             Step::Wait(pending) => return Decision::Wait(pending),
             Step::Enter => Entry::Step(Step::Enter),
@@ -66,27 +67,29 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
     }
 }
 
-/// What still stands between an answer and its visitor: whoever holds it back, and a page for a range or a condition that it refuses.
-#[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
-fn last(exchange: &mut Exchange, answer: Answer) -> Result<Answer, Step> {
+/// What still stands between an answer and its visitor: whoever holds it back, and a page for a range or a condition that it refuses. The
+/// answer stays where it is, for it is large; none where it goes out.
+fn last(exchange: &mut Exchange, answer: &mut Answer) -> Option<Step> {
     let is_success = (200..300).contains(&answer.status) && !matches!(answer.body, ResponseBody::Tunnel(_));
     if is_success && exchange.request.is_connect() {
         // The client would take what follows for the tunnel (RFC 9110 section 9.3.6).
-        return Err(errors::unpaged(exchange, 405));
+        return Some(errors::unpaged(exchange, 405));
     }
     let site = Rc::clone(&exchange.request.site);
-    let answer = match site.runtime.place(exchange.request.route.place).features.get::<Box<dyn Hold>>() {
-        Some(holder) => holder.hold(exchange, answer)?,
-        None => answer,
-    };
-    match myriad_output::refusal(&exchange.request, &answer) {
-        Some(refusal) if has_page_now(exchange, refusal.status) => {
-            let carried = exchange.request.errors.carried.get_or_insert_default();
-            carried.lines.extend_from_slice(&refusal.lines);
-            Err(errors::step(exchange, refusal.status))
+    if let Some(holder) = site.runtime.place(exchange.request.route.place).features.get::<Box<dyn Hold>>() {
+        let nothing = Answer::new(0, ResponseBody::Full(Bytes::new()));
+        match holder.hold(exchange, std::mem::replace(answer, nothing)) {
+            Ok(held) => *answer = held,
+            Err(step) => return Some(step),
         }
-        _ => Ok(answer),
     }
+    let refusal = myriad_output::refusal(&exchange.request, answer)?;
+    if !has_page_now(exchange, refusal.status) {
+        return None;
+    }
+    let carried = exchange.request.errors.carried.get_or_insert_default();
+    carried.lines.extend_from_slice(&refusal.lines);
+    Some(errors::step(exchange, refusal.status))
 }
 
 /// Counts an internal redirect; too many of them are answered with an error.
