@@ -31,7 +31,7 @@ const SERVERS: [Server; 3] = [
         carry: &[
             "PHP must run as php-fpm, for in Apache (mod_php) it ends with Apache: apt install php-fpm",
             "--domain example.com has new certificates issued; apachectl -S shows the sites, SSLCertificateFile in them the old ones, which stay",
-            "rules of .htaccess are not read: WordPress' own are in the preset, others go into a copy of it (--print)",
+            "rules of .htaccess are not read: WordPress' own are in the preset; myriad import translates others",
         ],
     },
     Server {
