@@ -1,7 +1,7 @@
 //! A network that datagrams pass through, as a NAT would: it may forget a client and give it another port.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -28,6 +28,8 @@ struct Shared {
     sent: Mutex<Vec<u8>>,
     /// Whether what the server sends is lost.
     is_deaf: AtomicBool,
+    /// Bytes that the client has sent since its address changed, and that the server has sent to the new one.
+    since_moved: (AtomicUsize, AtomicUsize),
     over: AtomicBool,
 }
 
@@ -60,6 +62,7 @@ impl Network {
             seen: Mutex::default(),
             sent: Mutex::default(),
             is_deaf: AtomicBool::new(false),
+            since_moved: Default::default(),
             over: AtomicBool::new(false),
         });
         let port = shared.inside.local_addr().expect("an address").port();
@@ -84,7 +87,17 @@ impl Network {
         let peer = lock(&self.shared.outside).peer_addr().expect("an address");
         let outside = bound([127, 0, 0, last]);
         outside.connect(peer).expect("an address");
-        *lock(&self.shared.outside) = Arc::new(outside);
+        let mut known = lock(&self.shared.outside);
+        for count in [&self.shared.since_moved.0, &self.shared.since_moved.1] {
+            count.store(0, Ordering::Relaxed);
+        }
+        *known = Arc::new(outside);
+    }
+
+    /// Bytes that the client has sent since [`Network::move_to`], and those that came for it at its new address.
+    pub fn since_moved(&self) -> (usize, usize) {
+        let (sent, came) = &self.shared.since_moved;
+        (sent.load(Ordering::Relaxed), came.load(Ordering::Relaxed))
     }
 
     /// Loses what the server sends to the client, or does so no more.
@@ -116,7 +129,8 @@ impl Shared {
             if let Ok((count, client)) = self.inside.recv_from(&mut buffer) {
                 *lock(&self.client) = Some(client);
                 buffer[..count].clone_into(&mut lock(&self.sent));
-                let outside = Arc::clone(&lock(&self.outside));
+                let outside = lock(&self.outside);
+                self.since_moved.0.fetch_add(count, Ordering::Relaxed);
                 let _ = outside.send(&buffer[..count]);
             }
         }
@@ -127,6 +141,9 @@ impl Shared {
         while !self.over.load(Ordering::Relaxed) {
             let outside = Arc::clone(&lock(&self.outside));
             let Ok(count) = outside.recv(&mut buffer) else { continue };
+            if Arc::ptr_eq(&outside, &lock(&self.outside)) {
+                self.since_moved.1.fetch_add(count, Ordering::Relaxed);
+            }
             lock(&self.seen).extend(buffer.first().take_if(|_| count > 0));
             if let Some(client) = lock(&self.client).filter(|_| !self.is_deaf.load(Ordering::Relaxed)) {
                 let _ = self.inside.send_to(&buffer[..count], client);

@@ -6,9 +6,9 @@ use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use myriad_tests::{Network, Place, QuicClient, QuicVisitor, Request, certificate, wait_for};
+use myriad_tests::{BareQuic, Network, Place, QuicClient, QuicVisitor, Request, certificate, wait_for};
 
-use super::{connect, start, text};
+use super::{GET, connect, headers, start, text};
 
 #[test]
 fn clients_of_tcp_are_told_where_http3_is_unless_the_site_says_it() {
@@ -145,6 +145,32 @@ fn clients_whose_address_changes_go_on_at_their_worker() {
         assert_eq!(client.get("/n").text(), number.to_string());
         network.rebind();
     }
+}
+
+#[test]
+fn an_address_that_a_client_says_it_moved_to_gets_three_times_what_came_from_it_at_most() {
+    let server = start("", "", "location /large { sendfile off; }");
+    server.write("html/large", vec![b'x'; 4 << 20]);
+    let network = Network::before(server.port);
+    let mut client = QuicVisitor::new().connect_bare(network.port).expect("a connection");
+    client.open(true, b"\x00\x04\x00").expect("a control stream");
+    let ask = |client: &mut BareQuic| {
+        let stream = client.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x06/large"])).expect("a request");
+        client.end(stream);
+    };
+    // The answers of a client that stays where it is are far more than that.
+    ask(&mut client);
+    client.wait_until("an answer", || network.since_moved().1 > 100_000);
+    let (sent, came) = network.since_moved();
+    assert!(came > 6 * sent, "{came} for {sent}: the test tells nothing");
+    // Whoever is there never answers, as somebody would not who is flooded.
+    network.lose_answers(true);
+    network.move_to(2);
+    ask(&mut client);
+    client.wait_until("something for the new address", || network.since_moved().1 > 0);
+    client.wait(Duration::from_secs(1));
+    let (sent, came) = network.since_moved();
+    assert!(came <= 3 * sent, "{came} for {sent}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use myriad_http::{RequestHead, Resets};
 use quinn_proto::{Connection as Quic, Dir, StreamId, Transmit, VarInt};
 
 use super::address_proof::AddressProof;
+use super::moved::{Fate, Moved, Sent};
 use super::request::RequestStream;
 use super::sending::Scratch;
 use super::settings::QuicSettings;
@@ -66,6 +67,10 @@ pub(super) struct Client<S: Service> {
     credit: Option<u64>,
     /// Given once it has.
     proof: AddressProof,
+    /// The address that the client has shown to be its own, or shows by its handshake.
+    proven: Option<IpAddr>,
+    /// One that it has moved to since, until that is shown.
+    moved: Option<Moved>,
     /// A datagram that waits for more of it.
     withheld: Option<(Transmit, Vec<u8>)>,
     /// The address whose handshake is counted.
@@ -102,6 +107,7 @@ impl<S: Service> Client<S> {
         now: Instant,
     ) -> Self {
         let timeout = Duration::from_millis(settings.handshake_ms);
+        let proven = connection.peer.ip();
         Self {
             quic,
             place,
@@ -118,6 +124,8 @@ impl<S: Service> Client<S> {
             shown,
             credit: (!shown).then_some(0),
             proof,
+            proven,
+            moved: None,
             withheld: None,
             counted: None,
             handshake_until: (settings.handshake_ms > 0).then(|| now + timeout),
@@ -162,6 +170,25 @@ impl<S: Service> Client<S> {
         self.credit = self.credit.map(|credit| credit + 3 * length as u64);
     }
 
+    /// A datagram of so many bytes from that address has been read.
+    pub(super) fn came_from(&mut self, from: IpAddr, length: usize) {
+        if self.quic.remote_address().ip() != from {
+            return;
+        }
+        if self.moved.as_ref().is_some_and(|moved| moved.address != from) {
+            self.stay();
+        }
+        if self.proven != Some(from) {
+            self.moved = Some(Moved::earn(self.moved.take(), from, length));
+        }
+    }
+
+    /// Forgets an address that the client is not at: what waits to be sent there is lost.
+    fn stay(&mut self) {
+        self.moved = None;
+        self.withheld = None;
+    }
+
     /// Puts what is to be sent next into `out`, which is empty: so many datagrams at most.
     pub(super) fn next_datagrams(
         &mut self,
@@ -169,6 +196,15 @@ impl<S: Service> Client<S> {
         most: usize,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
+        if self.moved.as_ref().is_some_and(|moved| moved.address != self.quic.remote_address().ip()) {
+            self.stay();
+        }
+        while self.moved.is_some() {
+            match self.next_to_moved(now, out)? {
+                (_, Fate::IsLost) => out.clear(),
+                (transmit, _) => return Some(transmit),
+            }
+        }
         self.credit = self.credit.filter(|_| !self.proof.is_given());
         let most = if self.credit.is_some() { 1 } else { most };
         let transmit = match self.withheld.take() {
@@ -185,6 +221,30 @@ impl<S: Service> Client<S> {
         }
         self.withheld = Some((transmit, std::mem::take(out)));
         None
+    }
+
+    /// The same for a client that is at an address which it has not shown to be its own.
+    fn next_to_moved(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<(Transmit, Fate)> {
+        let moved = self.moved.as_mut()?;
+        let (transmit, fate) = if let Some((transmit, bytes)) = self.withheld.take() {
+            *out = bytes;
+            let fate = moved.pay(&transmit);
+            (transmit, fate)
+        } else {
+            let before = Sent::by(&self.quic);
+            let transmit = self.quic.poll_transmit(now, 1, out)?;
+            let fate = moved.judge(&transmit, before, Sent::by(&self.quic), !self.quic.is_closed());
+            (transmit, fate)
+        };
+        match fate {
+            Fate::Waits => {
+                self.withheld = Some((transmit, std::mem::take(out)));
+                return None;
+            }
+            Fate::GoesToShown => self.proven = self.moved.take().map(|moved| moved.address),
+            Fate::Goes | Fate::IsLost => {}
+        }
+        Some((transmit, fate))
     }
 
     /// Opens the server's streams, as soon as the client has said how many it bears.

@@ -22,6 +22,7 @@ mod crossing;
 mod datagram_socket;
 mod handshakes;
 mod hub;
+mod moved;
 mod place;
 mod request;
 mod secret;

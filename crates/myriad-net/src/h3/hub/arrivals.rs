@@ -68,6 +68,7 @@ impl<S: Service> Hub<S> {
                 if let Some(Some(client)) = self.clients.get_mut(handle.0) {
                     client.received(came);
                     client.quic.handle_event(event);
+                    client.came_from(from.ip(), came);
                     self.mark(handle.0);
                 }
             }
