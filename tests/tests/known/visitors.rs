@@ -12,13 +12,13 @@ const SESSIONS: usize = 50;
 fn site() -> (WordPress, Server) {
     let site = WordPress::alone();
     fs::write(site.root().join("wp-content/mu-plugins/shows.php"), SHOWS).expect("a plugin");
-    let server = site.serve_plugin_changed(patient);
+    let server = site.serve_plugin_changed(|preset| patient(&preset));
     assert_eq!(site.run_php(&host(&server), PREPARE), "done");
     (site, server)
 }
 
 /// The preset with time for a machine that has much else to do: after ten seconds a page goes on without its parts.
-fn patient(preset: String) -> String {
+fn patient(preset: &str) -> String {
     let told = preset.replace("esi on;", "esi on; esi_timeout 60s;");
     assert_ne!(told, preset);
     told
@@ -214,7 +214,7 @@ const SHOP: &str = "<?php
 fn customers_see_their_own_carts_and_notices_in_stored_pages() {
     let site = WordPress::alone();
     fs::write(site.root().join("wp-content/mu-plugins/shop.php"), SHOP).expect("a plugin");
-    let server = site.serve_plugin_changed(patient);
+    let server = site.serve_plugin_changed(|preset| patient(&preset));
     let stored = server.fetch(&Request::get("/about/").host(&host(&server)));
     assert!(stored.text().contains("<ul class=\"cart\">nothing</ul>"), "{}", stored.text());
     for cart in ["first", "second", "first"] {
