@@ -16,6 +16,7 @@ use crate::esi;
 use crate::fetch::{NoAnswer, Report};
 use crate::leader_cookies;
 use crate::next::{Cached, Follow, Next, PassReason};
+use crate::origin_fields;
 use crate::page;
 use crate::reader::FlightBody;
 use crate::stale_instead::stale_instead;
@@ -179,6 +180,7 @@ fn streaming(
     let origin = cached.origin;
     let mut answer = page::answer_of_head(meta);
     exchange.request.cache.shown.stored = true;
+    origin_fields::show(&mut exchange.request, meta);
     answer.own_head = origin.answer.passes_head;
     let length = reader.announced();
     answer.ranges = length.is_some() && meta.status == 200;

@@ -29,6 +29,7 @@ mod lead;
 mod leader_cookies;
 mod look_up;
 mod next;
+mod origin_fields;
 mod other_codings;
 mod page;
 mod pass;

@@ -35,6 +35,7 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
     let Cached { origin, cache } = cached;
     let Exchange { request, frame } = exchange;
     request.cache.journey.fetched = false;
+    request.cache.origin_fields = None;
     // What another place found out before it sent the request on here belongs to the key of that place.
     request.cache.codings = None;
     request.cache.shown.zone = cache.zone_number;

@@ -8,6 +8,7 @@ use myriad_policy::{
 use myriad_store::{Completion, FlightWriter};
 
 use crate::arrival::Arrival;
+use crate::origin_fields;
 use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::OriginPlace;
@@ -55,9 +56,11 @@ pub(crate) fn confirm(
     };
     match revalidated(&facts, &stored.meta().lifetime(), rules, arrival.now) {
         Admission::Store(lifetime) => {
-            let mut meta = if let Some(head) = &updated {
+            let mut meta = if let Some(updated) = &updated {
                 let marks = marks_of(stored.meta(), &tags);
-                renewed(stored.meta(), page::meta_of(head, place, rules, lifetime, arrival.now, &marks))
+                let meta = page::meta_of(updated, place, rules, lifetime, arrival.now, &marks);
+                let meta = renewed(stored.meta(), meta);
+                origin_fields::keep(&exchange.request, meta, &head.fields, stored.meta().unsent())
             } else {
                 let mut meta = stored.meta().to_owned();
                 meta.facts.kept_lifetime = lifetime.into();

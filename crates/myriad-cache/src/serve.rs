@@ -8,6 +8,7 @@ use crate::disk;
 use crate::esi;
 use crate::leader_cookies;
 use crate::next::{Cached, Next, PassReason};
+use crate::origin_fields;
 use crate::page;
 use myriad_exchange::answers::error_pages;
 use myriad_exchange::exchange::{Exchange, Step};
@@ -37,6 +38,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, statu
     if origin.answer.intercept_errors && code >= 300 && error_pages::has_page_now(exchange, code) {
         return Next::Done(Step::Error(code));
     }
+    origin_fields::show(&mut exchange.request, page.meta());
     let redirects = page.meta().redirects;
     let born = page.meta().lifetime().born.unwrap_or(page.stored_at());
     let on_disk = disk::body(&mut exchange.request, &page);

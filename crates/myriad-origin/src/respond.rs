@@ -28,6 +28,8 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<Orig
     let may_trail =
         trailers.as_ref().is_some_and(|fields| body.size_hint() != Some(0) || !fields.borrow().is_empty());
     exchange.request.origin_mut().trailers = trailers;
+    // A page that stood here before, such as one with an error, is no longer what is told of.
+    exchange.request.cache.origin_fields = None;
     if let Some(upgraded) = upgraded {
         return upgrade::tunnel(exchange, origin, head, upgraded);
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use myriad_conf::registry::Status;
-use myriad_http::{Known, ResponseHead};
+use myriad_http::{Fields, Known};
 use myriad_upstream::Attempt;
 
 use myriad_exchange::exchange::Request;
@@ -15,6 +15,9 @@ use myriad_exchange::runtime::{Borrowed, NamedValue, Rest};
 
 const LENGTH: Status =
     Status::Differs("over FastCGI the body's length alone; nginx counts the protocol's records with it");
+
+const COOKIE: Status =
+    Status::Differs("empty where a stored page is served: cookies are one visitor's and are never stored");
 
 /// What any origin was asked and has answered; those of one protocol stand in its folder.
 pub(crate) const VARIABLES: &[Row] = &[
@@ -71,7 +74,8 @@ pub(crate) const VARIABLES: &[Row] = &[
         "upstream_cookie_",
         &[OriginHead],
         Named(NamedValue { rest: Rest::text, ready: never_ready, made: cookie }),
-    ),
+    )
+    .fares(COOKIE),
     Row::new(
         "upstream",
         "upstream_trailer_",
@@ -118,20 +122,22 @@ fn response_time(request: &Request, out: &mut Vec<u8>) -> bool {
     })
 }
 
-fn head(request: &Request) -> Option<&ResponseHead> {
-    request.origin.as_ref()?.head.as_ref()
+/// The fields of the answer that is passed on, be it the origin's own or a stored page.
+fn fields(request: &Request) -> Option<&Fields> {
+    let stored = request.cache.origin_fields.as_deref();
+    stored.or_else(|| Some(&request.origin.as_ref()?.head.as_ref()?.fields))
 }
 
 fn ready_field<'a>(request: &'a Request, rest: &'a Rest) -> Borrowed<'a> {
-    match head(request) {
-        Some(head) => single(head.fields.get_all(rest.as_text().as_bytes())),
+    match fields(request) {
+        Some(fields) => single(fields.get_all(rest.as_text().as_bytes())),
         None => Some(None),
     }
 }
 
 fn made_field(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
-    if let Some(head) = head(request) {
-        join(head.fields.get_all(rest.as_text().as_bytes()), b", ", out);
+    if let Some(fields) = fields(request) {
+        join(fields.get_all(rest.as_text().as_bytes()), b", ", out);
     }
     true
 }
@@ -147,7 +153,7 @@ fn trailer(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
 /// The value that the origin sets a cookie to.
 fn cookie(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
     let name = rest.as_text().as_bytes();
-    let cookies = head(request).into_iter().flat_map(|head| head.fields.known_all(Known::SetCookie));
+    let cookies = fields(request).into_iter().flat_map(|fields| fields.known_all(Known::SetCookie));
     let mut values = cookies.filter_map(|cookie| {
         let pair = cookie.split(|byte| *byte == b';').next()?;
         let equals = pair.iter().position(|byte| *byte == b'=')?;
@@ -163,10 +169,8 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    use myriad_http::Fields;
+    use myriad_http::{Fields, ResponseHead};
     use myriad_serve::testing::variables::{Case, lacks, shown, shows};
-
-    use super::*;
 
     #[test]
     fn tries_of_an_origin_are_listed() {
@@ -217,5 +221,9 @@ mod tests {
             ],
         );
         lacks(&mut exchange, &["upstream_http_x_c", "upstream_cookie_b", "upstream_trailer_x_a"]);
+        let stored: Fields = [("X-A", "stored")].into_iter().collect();
+        exchange.request.cache.origin_fields = Some(stored.into());
+        shows(&mut exchange, &[("upstream_http_x_a", "stored")]);
+        lacks(&mut exchange, &["upstream_http_x_b", "upstream_cookie_a"]);
     }
 }

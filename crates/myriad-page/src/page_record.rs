@@ -7,7 +7,7 @@ use crate::{KeptTime, Marks, PageFacts, PageMeta, PageView, Parts, ProxiedFacts,
 
 /// Format: numbers little-endian, byte strings behind their length, flags in the order of the fields.
 impl Persist for PageMeta {
-    const VERSION: u16 = 4;
+    const VERSION: u16 = 5;
 
     fn encode(page: PageView<'_>, out: &mut Vec<u8>) {
         // Every field is named here, so that the compiler points out a new one. A new field raises the version.
@@ -38,6 +38,7 @@ impl Persist for PageMeta {
         put_lifetime(out, &kept_lifetime.get());
         put_proxied(out, kept_proxied.get());
         put(out, texts.marks().as_bytes());
+        put(out, texts.unsent());
         put(out, texts.cut());
         out.extend_from_slice(&took.to_bytes());
     }
@@ -53,9 +54,9 @@ impl Persist for PageMeta {
         let (origin_encoded, no_transform, redirects) = (reader.flag()?, reader.flag()?, reader.flag()?);
         let (lifetime, proxied) = (reader.lifetime()?, reader.proxied()?);
         let marks = Marks::from_bytes(reader.bytes()?)?;
-        let cut = reader.bytes()?;
+        let (unsent, cut) = (reader.bytes()?, reader.bytes()?);
         let took = KeptTime::of_bytes(reader.array()?);
-        let parts = Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason, cut };
+        let parts = Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason, unsent, cut };
         let facts = PageFacts {
             status,
             ends: TextEnds::of(&parts),
@@ -239,6 +240,7 @@ mod tests {
             media_type: b"text/html",
             last_modified: if odd { b"Sat, 21 Nov 2026 00:00:00 GMT" } else { b"" },
             reason: "Nowhere",
+            unsent: if odd { b"" } else { b"X-B: c\r\n" },
             cut: if odd { b"cut" } else { b"" },
         };
         let facts = PageFacts {

@@ -36,6 +36,7 @@ fn meta(made: &Made) -> PageMeta {
         media_type: b"text/html",
         last_modified: made.last_modified.as_bytes(),
         reason: "",
+        unsent: b"",
         cut: b"",
     };
     let lifetime = Lifetime {

@@ -15,13 +15,15 @@ pub struct Parts<'a> {
     pub last_modified: &'a [u8],
     /// Reason phrase, if it is not the usual one of the status.
     pub reason: &'a str,
+    /// Field lines of the origin's that are not sent, but read by `$upstream_http_*`; mostly empty.
+    pub unsent: &'a [u8],
     /// What was cut out of the page (`myriad_esi::Cut`); empty where nothing was.
     pub cut: &'a [u8],
 }
 
-/// Bit of the last end: the page was cut, so that the length of the reason phrase stands before it (16 bits), and behind it what was cut
-/// out. Few pages are; all others pay a look at the bit, and no byte.
-const IS_CUT: u32 = 1 << 31;
+/// Bit of the last end: there are more parts behind the reason phrase, so that its length (16 bits) and that of the unsent lines (32
+/// bits) stand before it. Few pages have such parts; all others pay a look at the bit, and no byte.
+const HAS_MORE: u32 = 1 << 31;
 
 impl Parts<'_> {
     fn first_four(&self) -> [&[u8]; 4] {
@@ -33,12 +35,18 @@ impl Parts<'_> {
         let mut joined = self.first_four().concat();
         // A reason phrase fits into one line of a head, which is shorter than that.
         let reason = &self.reason.as_bytes()[..self.reason.len().min(usize::from(u16::MAX))];
-        if !self.cut.is_empty() {
+        if self.has_more() {
             joined.extend_from_slice(&(reason.len() as u16).to_le_bytes());
+            joined.extend_from_slice(&(self.unsent.len() as u32).to_le_bytes());
         }
-        joined.extend_from_slice(reason);
-        joined.extend_from_slice(self.cut);
+        for part in [reason, self.unsent, self.cut] {
+            joined.extend_from_slice(part);
+        }
         joined.into()
+    }
+
+    fn has_more(&self) -> bool {
+        !self.cut.is_empty() || !self.unsent.is_empty()
     }
 }
 
@@ -54,8 +62,8 @@ impl TextEnds {
             end += texts[part].len();
             end as u32
         });
-        if !parts.cut.is_empty() {
-            ends[3] |= IS_CUT;
+        if parts.has_more() {
+            ends[3] |= HAS_MORE;
         }
         Self(ends)
     }
@@ -72,6 +80,20 @@ impl<'a> Texts<'a> {
     /// Reads texts that [`Parts::join`] has joined.
     pub fn new(bytes: &'a [u8], ends: TextEnds) -> Self {
         Self { bytes, ends }
+    }
+
+    /// All parts.
+    pub fn parts(self) -> Parts<'a> {
+        let (_, unsent, cut) = self.tail();
+        Parts {
+            lines: self.lines(),
+            marks: self.marks(),
+            media_type: self.media_type(),
+            last_modified: self.last_modified(),
+            reason: self.reason(),
+            unsent,
+            cut,
+        }
     }
 
     fn part(self, start: u32, end: u32) -> &'a [u8] {
@@ -95,28 +117,40 @@ impl<'a> Texts<'a> {
 
     /// See [`Parts::last_modified`].
     pub fn last_modified(self) -> &'a [u8] {
-        self.part(self.ends.0[2], self.ends.0[3] & !IS_CUT)
+        self.part(self.ends.0[2], self.ends.0[3] & !HAS_MORE)
     }
 
     /// See [`Parts::reason`].
     pub fn reason(self) -> &'a str {
-        std::str::from_utf8(self.reason_and_cut().0).unwrap_or_default()
+        std::str::from_utf8(self.tail().0).unwrap_or_default()
+    }
+
+    /// See [`Parts::unsent`].
+    pub fn unsent(self) -> &'a [u8] {
+        self.tail().1
     }
 
     /// See [`Parts::cut`].
     pub fn cut(self) -> &'a [u8] {
-        self.reason_and_cut().1
+        self.tail().2
     }
 
-    fn reason_and_cut(self) -> (&'a [u8], &'a [u8]) {
-        let tail = &self.bytes[(self.ends.0[3] & !IS_CUT) as usize..];
-        if self.ends.0[3] & IS_CUT == 0 {
-            return (tail, b"");
+    /// The reason phrase, the unsent lines, and what was cut out.
+    fn tail(self) -> (&'a [u8], &'a [u8], &'a [u8]) {
+        let tail = &self.bytes[(self.ends.0[3] & !HAS_MORE) as usize..];
+        if self.ends.0[3] & HAS_MORE == 0 {
+            return (tail, b"", b"");
         }
-        let split =
-            tail.split_first_chunk().map(|(length, rest)| (usize::from(u16::from_le_bytes(*length)), rest));
-        split.and_then(|(length, rest)| rest.split_at_checked(length)).unwrap_or_default()
+        split_tail(tail).unwrap_or_default()
     }
+}
+
+fn split_tail(tail: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (reason, tail) = tail.split_first_chunk()?;
+    let (unsent, tail) = tail.split_first_chunk()?;
+    let (reason, tail) = tail.split_at_checked(usize::from(u16::from_le_bytes(*reason)))?;
+    let (unsent, cut) = tail.split_at_checked(u32::from_le_bytes(*unsent) as usize)?;
+    Some((reason, unsent, cut))
 }
 
 #[cfg(test)]
@@ -127,17 +161,19 @@ mod tests {
     #[test]
     fn each_part_comes_back_as_it_was_empty_or_not() {
         let marks = Marks::new("https", b"example.org", b"/a?b", &Tags::parse(b"one two"));
-        for empty in 0..64_u8 {
+        for empty in 0..128_u8 {
             let keep = |bit: u8, text: &'static str| if empty & 1 << bit == 0 { text } else { "" };
             let (lines, media_type) = (keep(0, "X-A: b\r\n").as_bytes(), keep(1, "text/html").as_bytes());
             let (last_modified, reason) =
                 (keep(2, "Sat, 21 Nov 2026 00:00:00 GMT").as_bytes(), keep(3, "Nowhere"));
-            let cut = keep(5, "cut").as_bytes();
-            let parts = Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason, cut };
+            let (cut, unsent) = (keep(5, "cut").as_bytes(), keep(6, "X-B: c\r\n").as_bytes());
+            let marks_kept = marks.borrowed();
+            let parts = Parts { lines, marks: marks_kept, media_type, last_modified, reason, unsent, cut };
             let joined = parts.join();
             let texts = Texts::new(&joined, TextEnds::of(&parts));
             assert_eq!((texts.lines(), texts.media_type()), (lines, media_type));
             assert_eq!((texts.last_modified(), texts.reason(), texts.cut()), (last_modified, reason, cut));
+            assert_eq!(texts.unsent(), unsent);
             assert_eq!(texts.marks().as_bytes(), marks.as_bytes());
         }
     }

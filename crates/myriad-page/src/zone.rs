@@ -60,15 +60,17 @@ impl PageMeta {
     /// The same with what was cut out of the page, which is known only when all of it is there.
     #[must_use]
     pub fn with_cut(&self, cut: &[u8]) -> Self {
-        let (mut facts, texts) = (self.facts.clone(), self.view().texts());
-        let parts = Parts {
-            lines: texts.lines(),
-            marks: texts.marks(),
-            media_type: texts.media_type(),
-            last_modified: texts.last_modified(),
-            reason: texts.reason(),
-            cut,
-        };
+        self.with_parts(Parts { cut, ..self.view().texts().parts() })
+    }
+
+    /// The same with field lines of the origin's that are not sent.
+    #[must_use]
+    pub fn with_unsent(&self, unsent: &[u8]) -> Self {
+        self.with_parts(Parts { unsent, ..self.view().texts().parts() })
+    }
+
+    fn with_parts(&self, parts: Parts<'_>) -> Self {
+        let mut facts = self.facts.clone();
         facts.ends = TextEnds::of(&parts);
         Self::new(facts, parts.join())
     }
@@ -125,6 +127,11 @@ impl<'a> PageView<'a> {
     pub fn last_modified(self) -> Option<(&'a [u8], u64)> {
         let text = self.texts().last_modified();
         (!text.is_empty()).then_some((text, self.facts.modified_s))
+    }
+
+    /// Field lines of the origin's that are not sent, but read by `$upstream_http_*`.
+    pub fn unsent(self) -> &'a [u8] {
+        self.texts().unsent()
     }
 
     /// What was cut out of the page, as [`Parts::cut`].

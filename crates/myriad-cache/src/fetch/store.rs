@@ -19,6 +19,7 @@ use crate::complete::complete;
 use crate::disk;
 use crate::esi::{self, Cutting};
 use crate::next::Cached;
+use crate::origin_fields;
 use crate::page;
 use crate::told;
 use myriad_exchange::exchange::Exchange;
@@ -63,6 +64,7 @@ pub(super) async fn store(
         now,
         &page::marks_of(&exchange.request, &head),
     );
+    meta = origin_fields::keep(&exchange.request, meta, &head.fields, b"");
     meta.facts.took = page::took(&exchange.request);
     let varies =
         selection.as_ref().filter(|selection| told::is_of_others(&exchange.request, Some(*selection)));

@@ -52,6 +52,7 @@ pub(crate) fn meta_of(
         media_type: &media_type.to_ascii_lowercase(),
         last_modified: modified.map_or(b"", |(text, _)| text),
         reason: &unusual_reason(head),
+        unsent: b"",
         cut: b"",
     };
     let facts = PageFacts {

@@ -28,6 +28,7 @@ pub fn store(zone: &PageZone, key: &str, (host, target): (&str, &str), tags: &st
         media_type: b"text/html",
         last_modified: b"",
         reason: "",
+        unsent: b"",
         cut: b"",
     };
     let now = system_ms();

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
+use myriad_http::Fields;
 use myriad_policy::CacheStatus;
 
 use super::Slice;
@@ -15,6 +16,8 @@ pub struct CacheFacts {
     pub key: Vec<u8>,
     /// A page that is no longer fresh, to stand in for a failure.
     pub stale: Option<Page>,
+    /// What `$upstream_http_*` shows of a stored page that this request is answered with; none where nothing shows it.
+    pub origin_fields: Option<Box<Fields>>,
     /// By which fields the page varies, where that was found out by asking for it.
     pub varies: Option<Vec<u8>>,
     /// The codings of a client that takes none of those that are made here.

@@ -46,6 +46,8 @@ pub struct Runtime {
     pub variables: Vec<VariableRef<Request>>,
     /// Whether any script reads `$sent_http_*`.
     pub reads_sent_fields: bool,
+    /// The fields of origins that any script reads by `$upstream_http_*`, in lower case, with dashes.
+    pub origin_fields: Vec<Box<str>>,
     /// Whether what clients offer by TLS is read anywhere.
     pub keeps_offers: bool,
     /// Whether `$request_body_file` is read anywhere, so that bodies in files need names.

@@ -258,6 +258,11 @@ impl<R> VariableRef<R> {
         })
     }
 
+    /// The field of an origin's answer whose value it is.
+    pub fn origin_field(&self) -> Option<&str> {
+        (self.row.name == "upstream_http_").then(|| self.rest.as_text())
+    }
+
     /// The cookie whose value it is.
     pub fn cookie(&self) -> Option<&str> {
         self.reads(Reads::NamedCookie).then(|| self.rest.as_text())

@@ -303,6 +303,10 @@ impl<'a> Compile<'a> {
             staples,
             places,
             reads_sent_fields: is_read(Reads::SentFields),
+            origin_fields: variables
+                .iter()
+                .filter_map(|variable| Some(variable.origin_field()?.into()))
+                .collect(),
             keeps_offers: is_read(Reads::Offer),
             names_bodies: is_read(Reads::BodyFile),
             variable_registry: crate::variables(),
