@@ -181,8 +181,15 @@ fn connection_that_ends_serves_what_was_asked_before() {
         idle.get(1, "/small", &[]);
         assert_eq!(idle.body(1), b"small");
         server.signal(signal);
+        let told = idle.wait_for(GOAWAY);
+        assert_eq!((told.code(), &told.payload[..4]), (0, &[0x7f, 0xff, 0xff, 0xff][..]));
+        let ping = idle.wait_for(PING);
+        // What crosses the notice on its way is served.
+        idle.get(3, "/small", &[]);
+        assert_eq!(idle.body(3), b"small");
+        idle.send(PING, ACK, 0, &ping.payload);
         let last = idle.wait_for(GOAWAY);
-        assert_eq!((last.code(), &last.payload[..4]), (0, &[0, 0, 0, 1][..]));
+        assert_eq!((last.code(), &last.payload[..4]), (0, &[0, 0, 0, 3][..]));
         assert_eq!(idle.next(), None);
         drop(idle);
         assert_eq!(busy.wait_for(GOAWAY).code(), 0);
@@ -190,6 +197,8 @@ fn connection_that_ends_serves_what_was_asked_before() {
             busy.send(WINDOW_UPDATE, 0, stream, &(1u32 << 20).to_be_bytes());
         }
         busy.body(1);
+        // It has not said that it knows of the end, and is not waited for without bound.
+        assert_eq!(busy.wait_for(GOAWAY).payload[..4], [0, 0, 0, 1]);
         assert_eq!(busy.next(), None);
         if signal == Signal::QUIT {
             drop(busy);

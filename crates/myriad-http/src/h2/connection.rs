@@ -97,6 +97,8 @@ pub struct Connection {
     acknowledged: bool,
     /// The last stream that is served, once a `GOAWAY` has said so.
     leaving: Option<u32>,
+    /// The client has been told that the connection ends, and may not know it yet.
+    parting: bool,
     client: Settings,
     decoder: Decoder,
     encoder: Encoder,
@@ -127,6 +129,7 @@ impl Connection {
             began: false,
             acknowledged: false,
             leaving: None,
+            parting: false,
             client: Settings::default(),
             decoder: Decoder::new(4096),
             encoder: Encoder::default(),
@@ -172,6 +175,21 @@ impl Connection {
         if self.leaving.is_none() {
             self.go_away(ErrorCode::NoError);
         }
+    }
+
+    /// Tells the client that the connection ends, and takes what it asks for until it knows (RFC 9113 §6.8): no request that
+    /// crosses the notice on its way is lost. The client answers the ping that goes along; then, or by [`Connection::shut_down`],
+    /// no more streams are taken.
+    pub fn take_leave(&mut self) {
+        if self.leaving.is_none() && !self.parting {
+            self.parting = true;
+            self.put_parting();
+        }
+    }
+
+    /// Whether the client's answer to [`Connection::take_leave`] is awaited.
+    pub fn is_parting(&self) -> bool {
+        self.parting && self.leaving.is_none()
     }
 
     /// Ends the connection for a reason: the `GOAWAY` that says so is in the output.

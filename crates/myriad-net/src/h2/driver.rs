@@ -13,7 +13,7 @@ use myriad_http::{RequestHead, h2};
 use super::exchange::{self, Exchange, Stage};
 use super::held_bytes::HeldBytes;
 use super::wake::Woken;
-use crate::clock::now_ms;
+use crate::clock::{monotonic_ms, now_ms};
 use crate::connection::Connection;
 use crate::deadline::{self, Deadline};
 use crate::patience::{Lapse, Patience};
@@ -30,6 +30,9 @@ const BACKLOG: usize = 256 * 1024;
 pub(super) const READ_AHEAD_STREAM: u32 = 1 << 20;
 /// Reads after which other connections have their turn.
 const READS: u32 = 8;
+
+/// How long a client has to answer that it knows of the end, milliseconds: some round trips to anywhere.
+const PARTING_MS: u64 = 1000;
 
 /// How a connection ended.
 pub(super) enum End {
@@ -58,6 +61,8 @@ enum Clock {
     Head(u32),
     /// The ends of bodies that nobody needs: they may be under way.
     Tails,
+    /// The client's word that it knows of the end.
+    Parting,
     /// The next request.
     Idle,
     /// Nothing: somebody else is waited for.
@@ -100,6 +105,8 @@ pub(super) struct Driver<S: Service> {
     epoch: u32,
     /// The client broke a rule: what is under way is given up.
     pub(super) failed: bool,
+    /// Until when the client's word is awaited that it knows of the end, by the monotonic clock; 0 before it was told.
+    parts_by: u64,
 }
 
 impl<S: Service> Driver<S> {
@@ -130,6 +137,7 @@ impl<S: Service> Driver<S> {
             head: None,
             epoch: deadline::epoch(),
             failed: false,
+            parts_by: 0,
         }
     }
 
@@ -156,7 +164,7 @@ impl<S: Service> Driver<S> {
             let mut moved = self.run_woken();
             moved |= self.pull();
             if deadline::draining() || deadline::epoch() != self.epoch {
-                self.codec.shut_down();
+                self.part();
             }
             match self.write(cx) {
                 Ok(written) => moved |= written,
@@ -187,6 +195,18 @@ impl<S: Service> Driver<S> {
                 continue;
             }
             return self.watch(cx);
+        }
+    }
+
+    /// Tells the client that the connection ends. One that does not answer in time, and may go on asking, is told what is refused.
+    fn part(&mut self) {
+        if self.codec.is_parting() {
+            if monotonic_ms() >= self.parts_by {
+                self.codec.shut_down();
+            }
+        } else if !self.codec.is_leaving() {
+            self.parts_by = monotonic_ms() + PARTING_MS;
+            self.codec.take_leave();
         }
     }
 

@@ -6,6 +6,11 @@ use super::super::{ConnectionError, ErrorCode, Priority};
 use super::stream::Closed;
 use super::{Connection, Received};
 
+/// The highest number of a stream.
+const LAST_OF_ALL: u32 = u32::MAX >> 1;
+/// What the ping says that goes along with a first `GOAWAY`.
+const PARTING: [u8; 8] = *b"parting!";
+
 impl Connection {
     /// Queues the server's side of the preface.
     pub(super) fn greet(&mut self) {
@@ -32,6 +37,14 @@ impl Connection {
         payload[..4].copy_from_slice(&last.to_be_bytes());
         payload[4..].copy_from_slice(&(code as u32).to_be_bytes());
         self.put(kind::GOAWAY, 0, 0, &payload);
+    }
+
+    /// Queues a `GOAWAY` that refuses no stream, and a ping whose answer shows that the client has read it.
+    pub(super) fn put_parting(&mut self) {
+        let mut payload = [0; 8];
+        payload[..4].copy_from_slice(&LAST_OF_ALL.to_be_bytes());
+        self.put(kind::GOAWAY, 0, 0, &payload);
+        self.put(kind::PING, 0, 0, &PARTING);
     }
 
     /// Queues a `RST_STREAM` and forgets the stream.
@@ -77,6 +90,8 @@ impl Connection {
     pub(super) fn ping(&mut self, header: FrameHeader, payload: &[u8]) -> Received {
         if !header.has(flag::ACK) {
             self.put(kind::PING, flag::ACK, 0, payload);
+        } else if self.is_parting() && payload == PARTING {
+            self.shut_down();
         }
         Received::Nothing
     }

@@ -228,3 +228,27 @@ fn a_connection_that_leaves_serves_what_was_asked_before() {
     assert_eq!(only(&frames, kind::HEADERS)[0].stream, 1);
     assert_eq!(connection.streams(), 0);
 }
+
+#[test]
+fn a_request_that_crosses_the_notice_of_the_end_is_served() {
+    let mut connection = greeted();
+    connection.take_leave();
+    connection.take_leave();
+    let told = take(&mut connection);
+    assert_eq!(only(&told, kind::GOAWAY).len(), 1);
+    assert_eq!(only(&told, kind::GOAWAY)[0].payload, [0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+    let ping = only(&told, kind::PING)[0].payload.clone();
+    assert!(connection.is_parting() && !connection.is_leaving());
+    let crossing = feed(&mut connection, &get(1)).expect("a request");
+    assert!(!crossing.is_empty(), "the client could not know");
+    // The answer to another ping says nothing of the notice.
+    feed(&mut connection, &frame(kind::PING, flag::ACK, 0, b"12345678")).expect("an answer");
+    assert!(connection.is_parting());
+    feed(&mut connection, &frame(kind::PING, flag::ACK, 0, &ping)).expect("an answer");
+    assert!(connection.is_leaving() && !connection.is_parting());
+    assert_eq!(feed(&mut connection, &get(3)), Ok(vec![]));
+    connection.respond(1, 204, [], true);
+    let frames = take(&mut connection);
+    assert_eq!(only(&frames, kind::GOAWAY)[0].payload, [0, 0, 0, 1, 0, 0, 0, 0]);
+    assert_eq!(only(&frames, kind::HEADERS)[0].stream, 1);
+}

@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use myriad_http::h2::ErrorCode;
 
-use super::{Clock, Driver, End};
+use super::{Clock, Driver, End, PARTING_MS};
 use crate::connection::Connection;
 use crate::h2::exchange::{Exchange, Stage};
 use crate::patience::{AS_MOVED, Lapse, Terms};
@@ -61,6 +61,8 @@ impl<S: Service> Driver<S> {
             Clock::Tails
         } else if !self.exchanges.is_empty() {
             Clock::Off
+        } else if self.codec.is_parting() {
+            Clock::Parting
         } else if self.codec.is_fresh() {
             Clock::First
         } else {
@@ -90,6 +92,7 @@ impl<S: Service> Driver<S> {
                 self.codec.reset_late(stream);
             }
             Clock::Tails => self.codec.reset_lingering(),
+            Clock::Parting => self.codec.shut_down(),
             Clock::Off | Clock::First | Clock::Idle if self.partial.is_empty() => {
                 self.codec.shut_down();
                 self.fail();
@@ -132,7 +135,7 @@ impl<S: Service> Driver<S> {
     fn stand(&self, clock: Clock) {
         let connection = &self.connection;
         match clock {
-            Clock::First | Clock::Idle | Clock::Tails => connection.rest(),
+            Clock::First | Clock::Idle | Clock::Parting | Clock::Tails => connection.rest(),
             Clock::Head(_) | Clock::Sending => connection.stall(),
             Clock::Off if self.exchanges.iter().all(Exchange::awaits_client) => connection.stall(),
             Clock::Off => connection.go_on(),
@@ -145,6 +148,7 @@ impl<S: Service> Driver<S> {
             // The time for taking what is written is set as the client is waited for.
             Clock::Off | Clock::Sending => 0,
             Clock::Tails => TAILS_MS,
+            Clock::Parting => PARTING_MS,
             Clock::First | Clock::Head(_) => limits.header_timeout_ms,
             // 0 closes at once, by the GOAWAY that was said with the first request.
             Clock::Idle => limits.timeouts.keepalive_ms,
@@ -153,7 +157,7 @@ impl<S: Service> Driver<S> {
         match clock {
             Clock::Tails => self.codec.await_lingering(),
             Clock::Idle => self.rest(),
-            Clock::Off | Clock::First | Clock::Head(_) | Clock::Sending => {}
+            Clock::Off | Clock::First | Clock::Head(_) | Clock::Parting | Clock::Sending => {}
         }
     }
 
