@@ -23,15 +23,15 @@ pub(crate) enum Resolved {
 pub(crate) struct Names<C> {
     catalogue: C,
     user: HashMap<Box<str>, Arc<Variable>>,
-    /// Regexes compiled so far, each of which has a place of its own in a thread's memory.
-    regexes: usize,
+    /// Regexes compiled so far, by pattern and whether case is disregarded; each has a place of its own in a thread's memory.
+    regexes: HashMap<(Box<str>, bool), Regex>,
     /// What reads which variable.
     readings: Readings,
 }
 
 impl<C: Catalogue> Names<C> {
     pub(crate) fn new(catalogue: C) -> Names<C> {
-        Names { catalogue, user: HashMap::new(), regexes: 0, readings: Readings::default() }
+        Names { catalogue, user: HashMap::new(), regexes: HashMap::new(), readings: Readings::default() }
     }
 
     pub(crate) fn catalogue(&self) -> &C {
@@ -129,9 +129,14 @@ impl<C: Catalogue> Names<C> {
 
     /// Compiles a regular expression (without `~`); its named groups become variables.
     pub(crate) fn regex(&mut self, pattern: &str, caseless: bool) -> Result<Regex, ScriptError> {
-        let index = self.regexes;
-        self.regexes += 1;
-        Regex::compile(pattern, caseless, index, |name| Ok(self.assigned(name)?.slot()))
+        let key: (Box<str>, bool) = (pattern.into(), caseless);
+        if let Some(known) = self.regexes.get(&key) {
+            return Ok(known.clone());
+        }
+        let index = self.regexes.len();
+        let regex = Regex::compile(pattern, caseless, index, |name| Ok(self.assigned(name)?.slot()))?;
+        self.regexes.insert(key, regex.clone());
+        Ok(regex)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Regular expressions: PCRE2 with its JIT where the machine allows it, bounded in time, run only where needed.
 
 use std::cell::RefCell;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use pcre2::bytes::{CaptureLocations, Regex as Pattern, RegexBuilder};
 
@@ -29,9 +29,13 @@ const LIMITS: &str = "(*LIMIT_MATCH=100000)(*LIMIT_DEPTH=40000)(*LIMIT_HEAP=8192
 /// `PCRE2_ERROR_JIT_STACKLIMIT`: the JIT's 32 KiB of stack were too few, which says nothing against the pattern.
 const JIT_STACK_LIMIT: i32 = -46;
 
-/// A compiled regular expression with its place for captures.
+/// A compiled regular expression with its place for captures. A copy is the same expression: the snippets that servers share cost
+/// once what they cost.
+#[derive(Clone, Debug)]
+pub struct Regex(Arc<Compiled>);
+
 #[derive(Debug)]
-pub struct Regex {
+struct Compiled {
     source: Box<str>,
     jit: Pattern,
     /// The pattern without JIT, made when the JIT runs out of stack for the first time.
@@ -71,7 +75,7 @@ impl Regex {
             }
         }
         let matches_empty = jit.is_match(b"").map_err(|error| pattern_error(source, &describe(&error)))?;
-        Ok(Regex {
+        Ok(Regex(Arc::new(Compiled {
             source: source.into(),
             captures: jit.captures_len() > 1,
             interpreter: OnceLock::new(),
@@ -82,7 +86,7 @@ impl Regex {
             index,
             identity: IDENTITIES.fetch_add(1, Ordering::Relaxed),
             jit,
-        })
+        })))
     }
 
     /// Compiles a pattern that no configuration holds, to be asked with [`Self::is_match`] alone; one match of it ends
@@ -103,12 +107,12 @@ impl Regex {
 
     /// The pattern as written.
     pub fn as_str(&self) -> &str {
-        &self.source
+        &self.0.source
     }
 
     /// Whether the pattern holds groups, named or not.
     pub fn has_captures(&self) -> bool {
-        self.captures
+        self.0.captures
     }
 
     /// Whether the subject matches; no captures are taken.
@@ -133,7 +137,7 @@ impl Regex {
     /// Matches and takes the numbered captures; `publish` must follow a match.
     #[inline]
     pub(crate) fn capture(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
-        if self.captures {
+        if self.0.captures {
             return match self.settled(subject) {
                 Some(false) => Ok(false),
                 _ => self.search(subject, Some(frame)),
@@ -148,7 +152,7 @@ impl Regex {
 
     /// Sets the variables of the named groups from the frame's captures.
     pub(crate) fn publish(&self, frame: &mut Frame) {
-        for &(group, slot) in &self.named {
+        for &(group, slot) in &self.0.named {
             frame.assign_capture(slot, group);
         }
     }
@@ -157,9 +161,9 @@ impl Regex {
     #[inline]
     fn settled(&self, subject: &[u8]) -> Option<bool> {
         if subject.is_empty() {
-            return Some(self.matches_empty);
+            return Some(self.0.matches_empty);
         }
-        match &self.prefilter {
+        match &self.0.prefilter {
             Some(prefilter) if !prefilter.may_match(subject) => Some(false),
             _ => None,
         }
@@ -172,7 +176,7 @@ impl Regex {
     fn search(&self, subject: &[u8], frame: Option<&mut Frame>) -> Result<bool, EvalError> {
         let result = LOCATIONS.with_borrow_mut(|table| {
             let locations = self.locations(table);
-            match self.jit.captures_read(locations, subject) {
+            match self.0.jit.captures_read(locations, subject) {
                 Err(error) if error.code() == JIT_STACK_LIMIT => {
                     let pattern = self.interpreter().ok_or(error)?;
                     let mut locations = pattern.capture_locations();
@@ -186,24 +190,24 @@ impl Regex {
     }
 
     fn locations<'t>(&self, table: &'t mut Vec<Option<(u64, CaptureLocations)>>) -> &'t mut CaptureLocations {
-        if table.len() <= self.index {
-            table.resize_with(self.index + 1, || None);
+        if table.len() <= self.0.index {
+            table.resize_with(self.0.index + 1, || None);
         }
-        let place = &mut table[self.index];
-        if place.as_ref().is_some_and(|(identity, _)| *identity != self.identity) {
+        let place = &mut table[self.0.index];
+        if place.as_ref().is_some_and(|(identity, _)| *identity != self.0.identity) {
             // Another configuration's: at a reload both live for a while.
             *place = None;
         }
-        &mut place.get_or_insert_with(|| (self.identity, self.jit.capture_locations())).1
+        &mut place.get_or_insert_with(|| (self.0.identity, self.0.jit.capture_locations())).1
     }
 
     fn interpreter(&self) -> Option<&Pattern> {
-        self.interpreter.get_or_init(|| build(&self.source, self.caseless, false).ok()).as_ref()
+        self.0.interpreter.get_or_init(|| build(&self.0.source, self.0.caseless, false).ok()).as_ref()
     }
 
     #[cold]
     fn failure(&self, error: &pcre2::Error) -> EvalError {
-        EvalError::Regex { pattern: self.source.to_string(), reason: describe(error) }
+        EvalError::Regex { pattern: self.0.source.to_string(), reason: describe(error) }
     }
 }
 

@@ -144,6 +144,18 @@ pub(crate) struct Survey {
 }
 
 impl Configuration {
+    /// The same without what only a worker needs, once the supervisor has opened what the configuration names: the syntax tree and
+    /// the locations, of which there may be fifty thousand.
+    pub(crate) fn of_supervisor(mut self) -> Self {
+        self.parsed.nodes = Vec::new();
+        for block in self.model.http.iter_mut().chain(&mut self.model.stream) {
+            for server in &mut block.servers {
+                (server.locations, server.rewrite) = (Vec::new(), Vec::new());
+            }
+        }
+        self
+    }
+
     /// Warnings, rendered as errors are.
     pub(crate) fn warnings(&self) -> Vec<Finding> {
         self.findings(|severity| severity != Severity::Hint)

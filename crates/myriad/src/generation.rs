@@ -74,6 +74,7 @@ impl Generation {
                 format_args!("{text}; \"myriad purge\" and \"myriad cache\" will not work"),
             );
         }
+        let configuration = configuration.of_supervisor();
         Ok(Self { origin: origin.clone(), configuration, listeners, logs, log, account })
     }
 

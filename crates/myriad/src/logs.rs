@@ -24,13 +24,27 @@ impl Logs {
     pub(crate) fn open(model: &Model, paths: &Paths) -> Result<Self, String> {
         let mut logs = Self::default();
         for path in wanted(model, paths) {
-            let descriptor = open(&path).map_err(|error| {
-                let advice = paths.advice(&path, &error);
-                format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error))
-            })?;
-            logs.files.push((path, descriptor));
+            logs.add(path, paths)?;
         }
         Ok(logs)
+    }
+
+    /// Opens the same files anew: they were renamed.
+    pub(crate) fn reopened(&self, paths: &Paths) -> Result<Self, String> {
+        let mut logs = Self::default();
+        for (path, _) in &self.files {
+            logs.add(path.clone(), paths)?;
+        }
+        Ok(logs)
+    }
+
+    fn add(&mut self, path: PathBuf, paths: &Paths) -> Result<(), String> {
+        let descriptor = open(&path).map_err(|error| {
+            let advice = paths.advice(&path, &error);
+            format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error))
+        })?;
+        self.files.push((path, descriptor));
+        Ok(())
     }
 
     /// Paths and descriptors, in the same order.

@@ -50,7 +50,10 @@ pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: 
     let Some(http) = &model.http else { return Vec::new() };
     let mut known = HashSet::new();
     let mut origins = origins(http);
-    origins.retain(|origin| !is_own(http, &origin.address) && known.insert(origin.address.clone()));
+    // Thousands of servers listen on a few addresses.
+    let own: HashSet<&ListenAddress> =
+        http.servers.iter().flat_map(|server| &server.listens).map(|listen| &listen.address).collect();
+    origins.retain(|origin| known.insert(origin.address.clone()) && !is_own(&own, &origin.address));
     let answers = ask(&origins, account);
     let found = origins.iter().zip(answers).filter_map(|(origin, answer)| Some((origin, answer.err()?)));
     let found = found.filter(|(_, error)| tells_missing || error.kind() != io::ErrorKind::NotFound);
@@ -130,15 +133,14 @@ fn unix(path: &[u8]) -> Address {
 }
 
 /// Whether a server of this configuration listens there: it will answer once it runs.
-fn is_own(http: &HttpConf, address: &Address) -> bool {
-    let listens = || http.servers.iter().flat_map(|server| &server.listens).map(|listen| &listen.address);
+fn is_own(listens: &HashSet<&ListenAddress>, address: &Address) -> bool {
     match address {
-        Address::Tcp(wanted) => listens().any(|listen| {
+        Address::Tcp(wanted) => listens.iter().any(|listen| {
             matches!(listen, ListenAddress::Ip(own) if wanted.iter().any(|address| {
                 own.port() == address.port() && (own.ip().is_unspecified() || own.ip() == address.ip())
             }))
         }),
-        Address::Unix(path) => listens().any(|listen| {
+        Address::Unix(path) => listens.iter().any(|listen| {
             matches!(listen, ListenAddress::Unix(own) if own.as_slice() == path.as_os_str().as_bytes())
         }),
     }

@@ -4,6 +4,8 @@ use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::Shared;
+
 /// What a feature's directives say on a level. [`feature_settings!`](crate::feature_settings) implements it.
 pub trait FeatureSettings: Any + Clone + Debug + Default + PartialEq + Send + Sync {
     /// What holds where none of the feature's directives is written.
@@ -56,7 +58,7 @@ impl<T: FeatureSettings> Stored for T {
 
 /// The settings of the features that are written on a level or around it. A copy shares them until one of the two is changed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Features(Vec<(TypeId, Arc<dyn Stored>)>);
+pub(super) struct Features(Shared<Vec<(TypeId, Arc<dyn Stored>)>>);
 
 impl Features {
     pub(super) fn get<T: FeatureSettings>(&self) -> &T {
@@ -66,11 +68,12 @@ impl Features {
 
     pub(super) fn get_mut<T: FeatureSettings>(&mut self) -> &mut T {
         let id = TypeId::of::<T>();
-        let index = self.0.iter().position(|(known, _)| *known == id).unwrap_or_else(|| {
-            self.0.push((id, Arc::new(T::unwritten().clone())));
-            self.0.len() - 1
+        let all = &mut *self.0;
+        let index = all.iter().position(|(known, _)| *known == id).unwrap_or_else(|| {
+            all.push((id, Arc::new(T::unwritten().clone())));
+            all.len() - 1
         });
-        let settings = &mut self.0[index].1;
+        let settings = &mut all[index].1;
         if Arc::get_mut(settings).is_none() {
             let own: T = cast::<T>(&**settings).unwrap_or_else(|| T::unwritten()).clone();
             *settings = Arc::new(own);
@@ -80,12 +83,15 @@ impl Features {
             .expect("settings that nobody shares, under the id of their type")
     }
 
-    /// What a level within begins with.
+    /// What a level within begins with: the same list, unless one of the features begins with something else.
     pub(super) fn within(&self) -> Self {
-        let inherited = |(id, settings): &(TypeId, Arc<dyn Stored>)| {
-            (*id, settings.within().unwrap_or_else(|| Arc::clone(settings)))
-        };
-        Self(self.0.iter().map(inherited).collect())
+        let mut within = self.clone();
+        for (index, (_, settings)) in self.0.iter().enumerate() {
+            if let Some(other) = settings.within().filter(|other| !settings.equals(&**other)) {
+                within.0[index].1 = other;
+            }
+        }
+        within
     }
 }
 
@@ -96,7 +102,7 @@ impl PartialEq for Features {
             && self
                 .0
                 .iter()
-                .zip(&other.0)
+                .zip(other.0.iter())
                 .all(|((_, one), (_, two))| Arc::ptr_eq(one, two) || one.equals(&**two))
     }
 }

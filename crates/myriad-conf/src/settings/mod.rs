@@ -20,6 +20,7 @@ mod origin;
 mod origin_parts;
 mod origin_tls;
 mod protocol;
+mod shared;
 mod syslog;
 mod tls;
 
@@ -44,6 +45,7 @@ pub use syslog::{SyslogConf, SyslogServer};
 pub use tls::{AskOcsp, CertificateCache, OcspCache, SessionCache, TlsSettings, VerifyClient};
 
 pub use protocol::{DefaultKey, Protocol, ProtocolFacts, Scheme};
+pub use shared::Shared;
 
 use std::sync::Arc;
 
@@ -73,27 +75,27 @@ pub struct Settings {
     /// What makes the content; not inherited by nested locations, only by `if` and `limit_except`, as in nginx.
     pub handler: Option<Handler>,
     /// Reading from and writing to the client.
-    pub client: ClientSettings,
+    pub client: Shared<ClientSettings>,
     /// Files, types, error pages.
-    pub content: ContentSettings,
+    pub content: Shared<ContentSettings>,
     /// Access log, error log.
-    pub log: LogSettings,
+    pub log: Shared<LogSettings>,
     /// What is said of origins, by [`Protocol`]; shared among levels that say the same.
-    origins: Vec<Arc<OriginSettings>>,
+    origins: Shared<Vec<Arc<OriginSettings>>>,
     /// `ssl_*`.
-    pub tls: TlsSettings,
+    pub tls: Shared<TlsSettings>,
     /// `http2*`.
-    pub http2: Http2Settings,
+    pub http2: Shared<Http2Settings>,
     /// `http3*`, `quic_*`.
-    pub http3: Http3Settings,
+    pub http3: Shared<Http3Settings>,
     features: Features,
 }
 
 impl Settings {
     /// Settings that no directive was laid over, not even the defaults.
     pub(crate) fn blank(protocols: impl Iterator<Item = Protocol>) -> Self {
-        let origins = protocols.map(|protocol| Arc::new(OriginSettings::new(protocol))).collect();
-        Self { origins, ..Self::default() }
+        let origins: Vec<_> = protocols.map(|protocol| Arc::new(OriginSettings::new(protocol))).collect();
+        Self { origins: origins.into(), ..Self::default() }
     }
 
     /// The settings of origins that speak the protocol.

@@ -109,8 +109,10 @@ fn a_log_may_be_a_sample() {
 
 #[test]
 fn an_error_log_may_be_json_and_its_level_is_apart() {
-    let logs =
-        settings("error_log a format=json; error_log b format=json repeat=all warn; error_log c;").log.error;
+    let logs = settings("error_log a format=json; error_log b format=json repeat=all warn; error_log c;")
+        .log
+        .error
+        .clone();
     let seen: Vec<_> = logs.iter().map(|log| (log.level, log.is_json, log.repeats_all)).collect();
     let expected = [(Level::Error, true, false), (Level::Warn, true, true), (Level::Error, false, false)];
     assert_eq!(seen, expected);

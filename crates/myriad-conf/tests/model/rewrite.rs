@@ -152,7 +152,7 @@ fn return_takes_a_code_a_text_or_an_url() {
 
 #[test]
 fn try_files_ends_with_a_code_a_name_or_an_uri() {
-    let tried = |args: &str| settings(&format!("try_files {args};")).content.try_files.unwrap();
+    let tried = |args: &str| settings(&format!("try_files {args};")).content.try_files.clone().unwrap();
     let code = tried("$uri $uri/ =404");
     assert_eq!(
         (texts(&code.candidates), code.end),
@@ -170,8 +170,10 @@ fn try_files_ends_with_a_code_a_name_or_an_uri() {
 
 #[test]
 fn error_pages_keep_change_or_take_the_status() {
-    let pages =
-        settings("error_page 404 /n; error_page 500 502 =200 /e; error_page 403 = @f;").content.error_pages;
+    let pages = settings("error_page 404 /n; error_page 500 502 =200 /e; error_page 403 = @f;")
+        .content
+        .error_pages
+        .clone();
     assert_eq!((pages[0].codes.as_slice(), pages[0].answer), ([404].as_slice(), ErrorPageCode::Keep));
     assert_eq!(
         (pages[1].codes.as_slice(), pages[1].answer),

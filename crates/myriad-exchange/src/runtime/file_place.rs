@@ -9,7 +9,7 @@ use myriad_files::{LinkRule, Validity};
 use myriad_script::Template;
 
 /// Media types by extension.
-pub(super) type MediaTypes = HashMap<Box<[u8]>, Box<[u8]>>;
+pub type MediaTypes = HashMap<Box<[u8]>, Box<[u8]>>;
 
 /// How files become answers.
 pub struct FilePlace {

@@ -39,7 +39,7 @@ pub use cache_place::{CachePlace, PurgeRules, PurgeWhen, ServerPurge};
 pub use caches::{Caches, NamedCaches};
 pub use error_pages::{ErrorPage, ErrorTarget};
 pub use expires::Expires;
-pub use file_place::{Candidate, FilePlace, Rooting, Symlinks, TryFiles};
+pub use file_place::{Candidate, FilePlace, MediaTypes, Rooting, Symlinks, TryFiles};
 pub use headers::{AddField, DebugRules, HeaderRules};
 pub use https_only::HttpsOnly;
 pub use ids::{PlaceId, ServerId};

@@ -31,6 +31,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_conf::model::{HttpConf, ServerName};
+use myriad_conf::settings::Types;
 use myriad_conf::{Diagnostic, Model, Span, Text};
 use myriad_log::{Format, Logs};
 use myriad_script::{Compiler, Scope, ScriptError, Template};
@@ -39,7 +40,7 @@ use myriad_upstream::{PeerStates, ResolverConfig};
 
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::{
-    AcmePlan, Atlas, Loaded, OriginGroup, Place, PlannedStaple, Reads, Runtime, Server, Shared,
+    AcmePlan, Atlas, Loaded, MediaTypes, OriginGroup, Place, PlannedStaple, Reads, Runtime, Server, Shared,
 };
 use myriad_exchange::traffic::Traffic;
 use myriad_gate::{self as gates, Gates};
@@ -192,6 +193,10 @@ struct Compile<'a> {
     scripts: Compiler<VariableNames>,
     errors: Vec<Diagnostic>,
     places: Vec<Place>,
+    /// Media types, by the table of the model.
+    types: HashMap<*const Types, Arc<MediaTypes>>,
+    /// Whether any `listen` says `http2`.
+    listens_http2: bool,
     formats: Vec<Format>,
     groups: HashMap<String, Arc<OriginGroup>>,
     resolvers: Vec<Arc<ResolverConfig>>,
@@ -218,7 +223,9 @@ impl<'a> Compile<'a> {
             around,
             scripts: Compiler::new(VariableNames::new(crate::variables())),
             errors: Vec::new(),
-            places: Vec::new(),
+            places: Vec::with_capacity(http.levels().len()),
+            types: HashMap::new(),
+            listens_http2: http.servers.iter().flat_map(|server| &server.listens).any(|listen| listen.http2),
             formats: Vec::new(),
             groups: HashMap::new(),
             resolvers: Vec::new(),

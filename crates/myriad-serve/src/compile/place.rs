@@ -1,6 +1,5 @@
 //! A level's settings made into a place.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use myriad_conf::model::LimitExcept as LimitExceptConf;
@@ -20,8 +19,8 @@ use myriad_exchange::exchange::Handler;
 use myriad_exchange::feature::made;
 use myriad_exchange::runtime::{
     BodyRules, Candidate, ConnectionRules, EntryRules, ErrorPage, ErrorRules, ErrorTarget, FilePlace,
-    KeepAliveRules, LimitExcept, LogRules, Place, PlaceId, Rates, Reads, RedirectRules, RewriteRules,
-    Rooting, TryFiles, UploadRules,
+    KeepAliveRules, LimitExcept, LogRules, MediaTypes, Place, PlaceId, Rates, Reads, RedirectRules,
+    RewriteRules, Rooting, TryFiles, UploadRules,
 };
 
 /// What makes the content of places that name no other handler.
@@ -178,13 +177,7 @@ impl Compile<'_> {
             },
             index: content.index.iter().map(|name| self.template(name)).collect(),
             try_files: content.try_files.as_ref().map(|try_files| self.try_files(try_files, settings)),
-            types: Arc::new(
-                content
-                    .types
-                    .iter()
-                    .map(|(k, v)| (k.as_slice().into(), v.as_slice().into()))
-                    .collect::<HashMap<_, _>>(),
-            ),
+            types: self.media_types(&content.types),
             default_type: content.default_type.bytes().into(),
             etag: content.etag,
             if_modified_since: content.if_modified_since,
@@ -193,6 +186,13 @@ impl Compile<'_> {
             validity: files::validity(settings),
             precompressed: files::precompressed(settings).collect(),
         }
+    }
+
+    /// The types of a level, made once for all that share them: the usual table has a hundred.
+    fn media_types(&mut self, types: &Arc<settings::Types>) -> Arc<MediaTypes> {
+        let made = || types.iter().map(|(k, v)| (k.as_slice().into(), v.as_slice().into())).collect();
+        let known = self.types.entry(Arc::as_ptr(types)).or_insert_with(|| Arc::new(made()));
+        Arc::clone(known)
     }
 
     /// A root without variables is made absolute once; one that starts with a variable is taken as it comes.

@@ -48,7 +48,7 @@ impl Compile<'_> {
             https_only,
             http2: server.settings.http2.on,
             tls_http3,
-            http3: server.settings.http3.clone(),
+            http3: (*server.settings.http3).clone(),
             clients,
             named: self.named_certificates(server),
             streams: streams(&server.settings),

@@ -59,8 +59,7 @@ impl<'a> Compile<'a> {
     /// The same for clients that may have HTTP/2, none where nobody may: the address or the server says so.
     pub(super) fn tls_http2(&self, server: &ServerConf, tls: &ServerTls) -> Option<Arc<ServerConfig>> {
         let ServerTls::Speaks(config) = tls else { return None };
-        let mut listens = self.http.servers.iter().flat_map(|server| &server.listens);
-        let speaks = server.settings.http2.on || listens.any(|listen| listen.http2);
+        let speaks = server.settings.http2.on || self.listens_http2;
         speaks.then(|| Arc::new(myriad_tls::with_http2(config)))
     }
 

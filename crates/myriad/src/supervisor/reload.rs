@@ -15,7 +15,6 @@ use super::pending::{NOT_TAKEN, Pending};
 use crate::control::Kind;
 use crate::generation::Generation;
 use crate::handover::encode_paths;
-use crate::logs::Logs;
 use crate::pidfile::reason;
 use crate::report::Finding;
 
@@ -104,7 +103,7 @@ impl Supervisor {
     /// Opens the log files anew, here and in the workers: their files were renamed.
     pub(super) fn reopen(&mut self) {
         let Generation { configuration, origin, .. } = &self.current;
-        let opened = Logs::open(&configuration.model, &origin.paths);
+        let opened = self.current.logs.reopened(&origin.paths);
         let logs = match opened {
             Ok(logs) => logs,
             Err(finding) => return self.log(Level::Emerg, &finding),

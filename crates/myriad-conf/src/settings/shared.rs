@@ -1,0 +1,51 @@
+//! Settings that levels share until one of them says something else.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// A group of settings. A copy is shared until one of the two is changed, so that a location costs what it says itself: of fifty
+/// thousand most say nothing of most groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shared<T>(Arc<T>);
+
+impl<T> Shared<T> {
+    /// The same for two levels that share the group, and for as long as one of them lives for no other.
+    pub fn identity(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+impl<T> From<T> for Shared<T> {
+    fn from(group: T) -> Self {
+        Self(Arc::new(group))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shared;
+
+    #[test]
+    fn a_level_shares_a_group_until_it_says_something_else() {
+        let outer = Shared::from(vec![1]);
+        let mut inner = outer.clone();
+        assert_eq!(inner.identity(), outer.identity());
+        inner.push(2);
+        assert_ne!(inner.identity(), outer.identity());
+        assert_eq!((&*outer, &*inner), (&vec![1], &vec![1, 2]));
+    }
+}
