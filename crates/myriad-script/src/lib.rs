@@ -52,7 +52,7 @@ pub use readings::{Scope, ScopeReads};
 pub use regex::{Found, Regex, matches_everything_like_dot_slash, search_once};
 pub use server_names::ServerNames;
 pub use table::Table;
-pub use template::{Piece, Template};
+pub use template::{Template, ValueForm};
 pub use trace::{RuleOutcome, Trace};
 pub use variable::Variable;
 

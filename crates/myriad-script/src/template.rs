@@ -7,7 +7,9 @@ use crate::error::{EvalError, MOST_TEXT};
 use crate::escape::escape_args;
 use crate::frame::Frame;
 use crate::variable::Variable;
+use literal::Literal;
 
+mod literal;
 pub(crate) mod parse;
 #[cfg(test)]
 mod tests;
@@ -21,14 +23,14 @@ pub struct Template {
 /// The two cheap shapes are most of what configurations hold.
 #[derive(Debug, Clone)]
 enum Shape {
-    Static(Box<[u8]>),
+    Static(Literal),
     Single(Part),
     Joined(Box<[Part]>),
 }
 
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
-    Literal(Box<[u8]>),
+    Literal(Literal),
     User(Arc<Variable>),
     Builtin(Builtin),
     /// `$1` to `$9`.
@@ -38,15 +40,17 @@ pub(crate) enum Part {
 /// How many maps may stand behind each other for [`Template::reads_only`] to look through them.
 const DEEPEST: u8 = 8;
 
-/// One piece of an evaluated template, for callers that treat text and values differently (`log_format`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'a> {
-    /// Text of the template itself.
-    Literal(&'a [u8]),
-    /// The value of a variable.
-    Value(&'a [u8]),
-    /// A variable that does not exist for this request; nginx logs it as `-`.
-    Missing,
+/// How the values of variables are written between the texts of a template that stand as they are (`log_format`).
+pub trait ValueForm {
+    /// Appends a value.
+    fn append(&self, value: &[u8], out: &mut Vec<u8>);
+
+    /// Gives a value that was appended at `from` the form that [`Self::append`] would have given it. Most have it already, so that
+    /// a value which has to be made is made in its place.
+    fn mend(&self, out: &mut Vec<u8>, from: usize);
+
+    /// What stands for a variable that does not exist for this request.
+    fn missing(&self) -> &[u8];
 }
 
 /// How captures are written: nginx escapes them again where they go into arguments or redirects.
@@ -59,12 +63,12 @@ pub(crate) enum CaptureForm {
 impl Template {
     /// Makes a template of constant bytes.
     pub fn constant(text: &[u8]) -> Template {
-        Template { shape: Shape::Static(text.into()) }
+        Template { shape: Shape::Static(Literal::new(text)) }
     }
 
     pub(crate) fn from_parts(mut parts: Vec<Part>) -> Template {
         let shape = match parts.len() {
-            0 => Shape::Static(Box::default()),
+            0 => Shape::Static(Literal::new(b"")),
             1 => match parts.remove(0) {
                 Part::Literal(text) => Shape::Static(text),
                 part => Shape::Single(part),
@@ -77,7 +81,7 @@ impl Template {
     /// The whole text, if it holds no variable.
     pub fn as_static(&self) -> Option<&[u8]> {
         match &self.shape {
-            Shape::Static(text) => Some(text),
+            Shape::Static(text) => Some(text.bytes()),
             _ => None,
         }
     }
@@ -140,7 +144,7 @@ impl Template {
         form: CaptureForm,
     ) -> Result<(), EvalError> {
         match &self.shape {
-            Shape::Static(text) => out.extend_from_slice(text),
+            Shape::Static(text) => text.append(out),
             Shape::Single(part) => part.append(env, frame, out, form)?,
             Shape::Joined(parts) => {
                 for part in parts {
@@ -161,7 +165,7 @@ impl Template {
         directive: impl FnOnce() -> String,
     ) -> Result<(), EvalError> {
         if let Shape::Static(text) = &self.shape {
-            out.extend_from_slice(text);
+            text.append(out);
             return Ok(());
         }
         for part in self.parts() {
@@ -181,7 +185,7 @@ impl Template {
         scratch: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], EvalError> {
         match &self.shape {
-            Shape::Static(text) => return Ok(text),
+            Shape::Static(text) => return Ok(text.bytes()),
             Shape::Single(Part::Builtin(id)) => {
                 if let Some(value) = env.variable_ref(*id) {
                     return Ok(value.unwrap_or_default());
@@ -207,7 +211,7 @@ impl Template {
         f: impl FnOnce(&mut Frame, &[u8]) -> Result<T, EvalError>,
     ) -> Result<T, EvalError> {
         match &self.shape {
-            Shape::Static(text) => return f(frame, text),
+            Shape::Static(text) => return f(frame, text.bytes()),
             Shape::Single(Part::Builtin(id)) => {
                 if let Some(value) = env.variable_ref(*id) {
                     return f(frame, value.unwrap_or_default());
@@ -228,19 +232,20 @@ impl Template {
         result
     }
 
-    /// Gives the pieces in order to `sink`, each variable as it is or as missing.
-    pub fn for_each_piece<E: Environment + ?Sized>(
+    /// Appends the value to `out`, that of each variable in a form of its own.
+    pub fn write<E: Environment + ?Sized>(
         &self,
         env: &E,
         frame: &mut Frame,
-        mut sink: impl FnMut(Piece<'_>),
+        out: &mut Vec<u8>,
+        form: &impl ValueForm,
     ) -> Result<(), EvalError> {
         if let Shape::Static(text) = &self.shape {
-            sink(Piece::Literal(text));
+            text.append(out);
             return Ok(());
         }
         for part in self.parts() {
-            part.piece(env, frame, &mut sink)?;
+            part.write(env, frame, out, form)?;
         }
         Ok(())
     }
@@ -256,7 +261,7 @@ impl Part {
         form: CaptureForm,
     ) -> Result<(), EvalError> {
         match self {
-            Part::Literal(text) => out.extend_from_slice(text),
+            Part::Literal(text) => text.append(out),
             Part::User(variable) => {
                 variable.ensure(env, frame)?;
                 out.extend_from_slice(frame.slot(variable.slot()));
@@ -279,36 +284,37 @@ impl Part {
         Ok(())
     }
 
-    fn piece<E: Environment + ?Sized>(
+    #[inline]
+    fn write<E: Environment + ?Sized>(
         &self,
         env: &E,
         frame: &mut Frame,
-        sink: &mut impl FnMut(Piece<'_>),
+        out: &mut Vec<u8>,
+        form: &impl ValueForm,
     ) -> Result<(), EvalError> {
         match self {
-            Part::Literal(text) => sink(Piece::Literal(text)),
+            Part::Literal(text) => text.append(out),
             Part::User(variable) => {
                 variable.ensure(env, frame)?;
-                sink(Piece::Value(frame.slot(variable.slot())));
+                form.append(frame.slot(variable.slot()), out);
             }
-            Part::Builtin(id) => {
-                if let Some(value) = env.variable_ref(*id) {
-                    sink(value.map_or(Piece::Missing, Piece::Value));
-                    return Ok(());
+            Part::Builtin(id) => match env.variable_ref(*id) {
+                Some(Some(value)) => form.append(value, out),
+                Some(None) => out.extend_from_slice(form.missing()),
+                None => {
+                    let from = out.len();
+                    if env.variable(*id, frame, out)? {
+                        form.mend(out, from);
+                    } else {
+                        out.truncate(from);
+                        out.extend_from_slice(form.missing());
+                    }
                 }
-                let mut value = frame.take_buffer();
-                let found = env.variable(*id, frame, &mut value);
-                match found {
-                    Ok(true) => sink(Piece::Value(&value)),
-                    Ok(false) => sink(Piece::Missing),
-                    Err(_) => {}
-                }
-                frame.give_buffer(value);
-                found?;
-            }
-            Part::Capture(group) => {
-                sink(frame.capture(usize::from(*group)).map_or(Piece::Missing, Piece::Value));
-            }
+            },
+            Part::Capture(group) => match frame.capture(usize::from(*group)) {
+                Some(value) => form.append(value, out),
+                None => out.extend_from_slice(form.missing()),
+            },
         }
         Ok(())
     }

@@ -14,29 +14,53 @@ pub fn address(out: &mut Vec<u8>, ip: Option<IpAddr>) -> bool {
         let _ = write!(out, "{ip}");
         return true;
     };
-    for (index, part) in ip.octets().into_iter().enumerate() {
-        if index > 0 {
-            out.push(b'.');
-        }
-        number(out, part.into());
+    // Twelve digits and four dots, of which the last is dropped.
+    let mut text = [0; 16];
+    let mut end = 0;
+    for octet in ip.octets() {
+        let (digits, length) = OCTETS[usize::from(octet)];
+        text[end..end + 4].copy_from_slice(&digits);
+        end += length;
     }
+    append(out, text, end - 1);
     true
+}
+
+/// The octets of an address as text, a dot behind each, and how long that is.
+static OCTETS: [([u8; 4], usize); 256] = octets();
+
+const fn octets() -> [([u8; 4], usize); 256] {
+    let mut texts = [([b'.'; 4], 0); 256];
+    let mut octet = 0;
+    while octet < 256 {
+        let digits = [b'0' + (octet / 100) as u8, b'0' + (octet / 10 % 10) as u8, b'0' + (octet % 10) as u8];
+        texts[octet] = match octet {
+            0..10 => ([digits[2], b'.', b'.', b'.'], 2),
+            10..100 => ([digits[1], digits[2], b'.', b'.'], 3),
+            _ => ([digits[0], digits[1], digits[2], b'.'], 4),
+        };
+        octet += 1;
+    }
+    texts
+}
+
+/// Appends the first bytes of a text: to copy a fixed number and drop some takes less than a copy of any length.
+fn append<const N: usize>(out: &mut Vec<u8>, text: [u8; N], length: usize) {
+    let end = out.len() + length;
+    out.extend_from_slice(&text);
+    out.truncate(end);
 }
 
 /// Appends a number. An origin is told some of each request: it is a quarter of what the machinery of `Display` takes.
 pub fn number(out: &mut Vec<u8>, number: u64) -> bool {
+    let length = number.checked_ilog10().map_or(1, |power| power as usize + 1);
     let mut digits = [0; 20];
-    let mut at = digits.len();
     let mut left = number;
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (left % 10) as u8;
+    for digit in digits[..length].iter_mut().rev() {
+        *digit = b'0' + (left % 10) as u8;
         left /= 10;
-        if left == 0 {
-            break;
-        }
     }
-    out.extend_from_slice(&digits[at..]);
+    append(out, digits, length);
     true
 }
 

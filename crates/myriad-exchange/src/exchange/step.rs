@@ -183,7 +183,7 @@ pub trait Tracing: Send + Sync {
 /// Says which kind of robot a visitor is. A feature keeps one for the place as `Arc<dyn VisitorClasses>`.
 pub trait VisitorClasses: Send + Sync {
     /// The class; empty for a visitor that is none.
-    fn class<'a>(&self, request: &'a Request) -> &'a [u8];
+    fn class<'a>(&'a self, request: &'a Request) -> &'a [u8];
 }
 
 /// Begins what follows an answer that has been sent (`post_action`). A feature keeps one for the place as `Box<dyn AfterSent>`.

@@ -223,19 +223,22 @@ impl<R> VariableRef<R> {
 
     /// Appends the value; false where there is none for this request.
     pub fn append(&self, request: &R, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
-        if let Some(value) = self.borrow(request) {
+        let ready = |value: Option<&[u8]>, out: &mut Vec<u8>| {
             out.extend_from_slice(value.unwrap_or_default());
-            return Ok(value.is_some());
-        }
+            Ok(value.is_some())
+        };
         match &self.row.value {
-            Value::Ready(_) => Ok(false),
+            Value::Ready(value) => ready(value(request), out),
             Value::Made(value) => Ok(value(request, out)),
             Value::Run(value) => value(request, frame, out),
             Value::Dated(write) => {
                 write(DATE_FORMAT, out);
                 Ok(true)
             }
-            Value::Named(value) => Ok((value.made)(request, &self.rest, out)),
+            Value::Named(named) => match (named.ready)(request, &self.rest) {
+                Some(value) => ready(value, out),
+                None => Ok((named.made)(request, &self.rest, out)),
+            },
         }
     }
 

@@ -1,34 +1,86 @@
 //! Escaping of values in a log line (`log_format … escape=`).
 
 use myriad_conf::model::LogEscape;
+use myriad_script::ValueForm;
 
 /// Appends a value, escaped so that it cannot end its line nor, except with `none`, the quotes around it.
 pub fn write_escaped(escape: LogEscape, value: &[u8], out: &mut Vec<u8>) {
-    match escape {
-        LogEscape::None => out.extend_from_slice(value),
-        LogEscape::Default => write_default(value, out),
-        LogEscape::Json => write_json(value, out),
+    Escaped(escape).append(value, out);
+}
+
+/// Values of a log, escaped so that they cannot end their line nor, except with `none`, the quotes around them.
+pub(super) struct Escaped(pub(super) LogEscape);
+
+impl ValueForm for Escaped {
+    #[inline]
+    fn append(&self, value: &[u8], out: &mut Vec<u8>) {
+        if self.is_plain(value) {
+            return out.extend_from_slice(value);
+        }
+        self.write(value, out);
+    }
+
+    #[inline]
+    fn mend(&self, out: &mut Vec<u8>, from: usize) {
+        if !self.is_plain(&out[from..]) {
+            let value = out.split_off(from);
+            self.write(&value, out);
+        }
+    }
+
+    fn missing(&self) -> &[u8] {
+        if self.0 == LogEscape::Default { b"-" } else { b"" }
     }
 }
 
-/// Text for a value that does not exist.
-pub(super) fn missing(escape: LogEscape) -> &'static [u8] {
-    if escape == LogEscape::Default { b"-" } else { b"" }
+impl Escaped {
+    /// Whether the value is to be written as it is.
+    fn is_plain(&self, value: &[u8]) -> bool {
+        match self.0 {
+            LogEscape::None => true,
+            LogEscape::Default => !any(value, is_escaped_by_default),
+            LogEscape::Json => !any(value, is_escaped_in_json),
+        }
+    }
+
+    fn write(&self, value: &[u8], out: &mut Vec<u8>) {
+        match self.0 {
+            LogEscape::None => out.extend_from_slice(value),
+            LogEscape::Default => write_default(value, out),
+            LogEscape::Json => write_json(value, out),
+        }
+    }
 }
 
-/// Whether a byte of a value is like that. Each is looked at, without a branch: so the compiler takes sixteen at once.
-fn any(value: &[u8], is: impl Fn(u8) -> bool) -> bool {
-    value.iter().fold(false, |found, &byte| found | is(byte))
+/// Whether a byte of a value is like that: sixteen are looked at at once, without a branch. Where their number cannot be divided, the
+/// last ones are looked at together with those before them, a second time.
+fn any(value: &[u8], is: fn(u8) -> bool) -> bool {
+    let is_one = |bytes: &[u8; 16]| bytes.iter().fold(false, |found, &byte| found | is(byte));
+    if let Some(last) = value.last_chunk::<16>() {
+        return is_one(last) || value.as_chunks().0.iter().any(is_one);
+    }
+    let mut padded = [b' '; 16];
+    if let (Some(first), Some(last)) = (value.first_chunk::<8>(), value.last_chunk::<8>()) {
+        padded[..8].copy_from_slice(first);
+        padded[8..].copy_from_slice(last);
+    } else if let (Some(first), Some(last)) = (value.first_chunk::<4>(), value.last_chunk::<4>()) {
+        padded[..4].copy_from_slice(first);
+        padded[4..8].copy_from_slice(last);
+    } else {
+        padded.iter_mut().zip(value).for_each(|(to, from)| *to = *from);
+    }
+    is_one(&padded)
 }
 
 fn is_escaped_by_default(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | 0..=31 | 127..=255)
 }
 
+fn is_escaped_in_json(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..=31)
+}
+
 fn write_default(value: &[u8], out: &mut Vec<u8>) {
-    if !any(value, is_escaped_by_default) {
-        return out.extend_from_slice(value);
-    }
     for &byte in value {
         if is_escaped_by_default(byte) {
             out.extend_from_slice(&[b'\\', b'x', hex(byte >> 4), hex(byte & 15)]);
@@ -39,9 +91,6 @@ fn write_default(value: &[u8], out: &mut Vec<u8>) {
 }
 
 fn write_json(value: &[u8], out: &mut Vec<u8>) {
-    if !any(value, |byte| matches!(byte, b'"' | b'\\' | 0..=31)) {
-        return out.extend_from_slice(value);
-    }
     for &byte in value {
         match byte {
             b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
@@ -63,6 +112,8 @@ fn hex(digit: u8) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ALL: [LogEscape; 3] = [LogEscape::Default, LogEscape::Json, LogEscape::None];
 
     fn written(escape: LogEscape, value: &[u8]) -> String {
         let mut out = Vec::new();
@@ -117,7 +168,7 @@ mod tests {
     #[test]
     fn values_are_appended_and_an_empty_one_is_nothing() {
         let mut out = b"before ".to_vec();
-        for escape in [LogEscape::Default, LogEscape::Json, LogEscape::None] {
+        for escape in ALL {
             write_escaped(escape, b"", &mut out);
             write_escaped(escape, b"a", &mut out);
         }
@@ -127,8 +178,42 @@ mod tests {
     #[test]
     fn only_the_default_shows_what_does_not_exist() {
         assert_eq!(
-            [LogEscape::Default, LogEscape::Json, LogEscape::None].map(missing),
-            [&b"-"[..], b"", b""]
+            ALL.map(|escape| Escaped(escape).missing().to_vec()),
+            [b"-".to_vec(), Vec::new(), Vec::new()]
         );
+    }
+
+    #[test]
+    fn a_byte_is_escaped_wherever_it_stands() {
+        for length in 1..50 {
+            for at in 0..length {
+                for byte in [b'"', b'\\', 0, 31, 127, 128, 255] {
+                    let mut value = vec![b'a'; length];
+                    value[at] = byte;
+                    let shown =
+                        |byte: &str| format!("{}{byte}{}", "a".repeat(at), "a".repeat(length - at - 1));
+                    let wanted = shown(&format!("\\x{byte:02X}"));
+                    assert_eq!(written(LogEscape::Default, &value), wanted, "{length} {at}");
+                }
+                let mut value = vec![b'a'; length];
+                value[at] = b'\n';
+                assert!(written(LogEscape::Json, &value).contains("a\\n") || at == 0, "{length} {at}");
+                assert!(!written(LogEscape::Json, &value).contains('\n'), "{length} {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_mended_is_as_if_it_had_been_appended() {
+        for escape in ALL {
+            for value in [&b""[..], b"plain", b"a\"b", b"\n", b"a longer one that ends with a tab\t"] {
+                let mut out = b"before\n ".to_vec();
+                out.extend_from_slice(value);
+                Escaped(escape).mend(&mut out, 8);
+                let mut wanted = b"before\n ".to_vec();
+                write_escaped(escape, value, &mut wanted);
+                assert_eq!(out, wanted);
+            }
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Log formats: what `log_format` names, compiled.
 
 use myriad_conf::model::LogEscape;
-use myriad_script::{Environment, EvalError, Frame, Piece, Template};
+use myriad_script::{Environment, EvalError, Frame, Template};
 
-use super::escape::{missing, write_escaped};
+use super::escape::Escaped;
 
 /// A compiled `log_format`.
 pub struct Format {
@@ -23,11 +23,7 @@ impl Format {
         frame: &mut Frame,
         line: &mut Vec<u8>,
     ) -> Result<(), EvalError> {
-        self.template.for_each_piece(request, frame, |piece| match piece {
-            Piece::Literal(text) => line.extend_from_slice(text),
-            Piece::Value(value) => write_escaped(self.escape, value, line),
-            Piece::Missing => line.extend_from_slice(missing(self.escape)),
-        })?;
+        self.template.write(request, frame, line, &Escaped(self.escape))?;
         line.push(b'\n');
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Reading `$name`, `${name}` and `$1` out of a text, by nginx's rules: there is no way to write a literal `$`.
 
-use super::{Part, Template};
+use super::{Literal, Part, Template};
 use crate::environment::Catalogue;
 use crate::error::ScriptError;
 use crate::names::{Names, Resolved};
@@ -11,7 +11,7 @@ pub(crate) fn parse<C: Catalogue>(text: &str, names: &mut Names<C>) -> Result<Te
     let mut rest = text;
     while let Some(dollar) = rest.find('$') {
         if dollar > 0 {
-            parts.push(Part::Literal(rest.as_bytes()[..dollar].into()));
+            parts.push(Part::Literal(Literal::new(&rest.as_bytes()[..dollar])));
         }
         let offset = text.len() - rest.len() + dollar;
         let (part, after) = reference(&rest[dollar + 1..], names).map_err(|error| error.at(offset))?;
@@ -19,7 +19,7 @@ pub(crate) fn parse<C: Catalogue>(text: &str, names: &mut Names<C>) -> Result<Te
         rest = after;
     }
     if !rest.is_empty() {
-        parts.push(Part::Literal(rest.as_bytes().into()));
+        parts.push(Part::Literal(Literal::new(rest.as_bytes())));
     }
     Ok(Template::from_parts(parts))
 }

@@ -1,5 +1,5 @@
 use crate::frame::Frame;
-use crate::template::Piece;
+use crate::template::ValueForm;
 use crate::testing::{Request, compiler};
 
 fn eval(text: &str, prepare: impl FnOnce(Request) -> Request) -> String {
@@ -73,23 +73,33 @@ fn constants_and_single_variables_are_known_as_such() {
     assert!(!compiler.template("/x$uri").unwrap().reads(|id| id == host));
 }
 
+/// Values in brackets.
+struct Bracketed;
+
+impl ValueForm for Bracketed {
+    fn append(&self, value: &[u8], out: &mut Vec<u8>) {
+        out.extend([b"<", value, b">"].concat());
+    }
+
+    fn mend(&self, out: &mut Vec<u8>, from: usize) {
+        let value = out.split_off(from);
+        self.append(&value, out);
+    }
+
+    fn missing(&self) -> &[u8] {
+        b"-"
+    }
+}
+
 #[test]
-fn pieces_tell_text_values_and_missing_variables_apart() {
+fn text_values_and_missing_variables_are_told_apart() {
     let mut compiler = compiler();
     compiler.declare_set("$mine").unwrap();
     let template = compiler.template("a $host $built $absent$mine").unwrap();
     let request = Request::new(compiler.finish().unwrap()).with("host", "h").with("built", "");
-    let mut seen = Vec::new();
-    template
-        .for_each_piece(&request, &mut Frame::new(), |piece| {
-            seen.push(match piece {
-                Piece::Literal(text) => format!("L{}", String::from_utf8_lossy(text)),
-                Piece::Value(text) => format!("V{}", String::from_utf8_lossy(text)),
-                Piece::Missing => "-".to_owned(),
-            });
-        })
-        .unwrap();
-    assert_eq!(seen, ["La ", "Vh", "L ", "V", "L ", "-", "V"]);
+    let mut out = b"before ".to_vec();
+    template.write(&request, &mut Frame::new(), &mut out, &Bracketed).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "before a <h> <> -<>");
 }
 
 #[test]

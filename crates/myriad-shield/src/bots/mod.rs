@@ -23,6 +23,7 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 use list::BotList;
 use settings::BotSettings;
+use variables::{BuiltinClasses, OwnClasses};
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature =
@@ -30,13 +31,18 @@ pub const FEATURE: Feature =
 
 /// Keeps the list of a configuration that has its own lines, and what counts requests by class.
 fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
-    let classes: Arc<dyn VisitorClasses> = compiler.share(|_| variables::Classes);
-    features.keep(classes);
-    if settings.feature::<BotSettings>().is_said {
-        let list = compiler.share(|http| {
+    let own = settings.feature::<BotSettings>().is_said.then(|| {
+        compiler.share(|http| {
             let said = http.settings.feature::<BotSettings>();
             BotList::new(said.lines.clone(), said.builtin)
-        });
+        })
+    });
+    let classes: Arc<dyn VisitorClasses> = match &own {
+        Some(list) => compiler.share(|_| OwnClasses(Arc::clone(list))),
+        None => compiler.share(|_| BuiltinClasses),
+    };
+    features.keep(classes);
+    if let Some(list) = own {
         features.keep::<Arc<BotList>>(list);
     }
 }

@@ -22,30 +22,50 @@ pub(super) const VARIABLES: &[Row] = &[
 ];
 
 fn find(request: &Request) -> Option<Bot<'_>> {
-    let list: &BotList = match request.place().features.get::<Arc<BotList>>() {
+    find_in(list(request), request)
+}
+
+fn list(request: &Request) -> &BotList {
+    match request.place().features.get::<Arc<BotList>>() {
         Some(list) => list,
         None => BotList::builtin(),
-    };
+    }
+}
+
+fn find_in<'a>(list: &'a BotList, request: &Request) -> Option<Bot<'a>> {
     let agent = request.received.head.fields().known(Known::UserAgent).unwrap_or_default();
     list.find(agent, request.client())
 }
 
 fn class(request: &Request, out: &mut Vec<u8>) -> bool {
-    let class = Classes.class(request);
+    let class = class_in(list(request), request);
     out.extend_from_slice(class);
     !class.is_empty()
 }
 
-/// The classes by which requests are counted: the values of `$bot`.
-pub(super) struct Classes;
+/// The classes by which requests are counted, the values of `$bot`, by the list of the configuration.
+pub(super) struct OwnClasses(pub(super) Arc<BotList>);
 
-impl VisitorClasses for Classes {
-    fn class<'a>(&self, request: &'a Request) -> &'a [u8] {
-        match find(request) {
-            Some(bot) => bot.class,
-            None if is_fetched_ahead(request) => b"prefetch",
-            None => b"",
-        }
+/// The same by the built-in list.
+pub(super) struct BuiltinClasses;
+
+impl VisitorClasses for OwnClasses {
+    fn class<'a>(&'a self, request: &'a Request) -> &'a [u8] {
+        class_in(&self.0, request)
+    }
+}
+
+impl VisitorClasses for BuiltinClasses {
+    fn class<'a>(&'a self, request: &'a Request) -> &'a [u8] {
+        class_in(BotList::builtin(), request)
+    }
+}
+
+fn class_in<'a>(list: &'a BotList, request: &Request) -> &'a [u8] {
+    match find_in(list, request) {
+        Some(bot) => bot.class,
+        None if is_fetched_ahead(request) => b"prefetch",
+        None => b"",
     }
 }
 

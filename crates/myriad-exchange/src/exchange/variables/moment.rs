@@ -1,5 +1,7 @@
 //! Variables of time.
 
+use std::cell::Cell;
+
 use myriad_calendar::{format_time_iso8601, format_time_local};
 use myriad_log::local_time;
 
@@ -29,9 +31,14 @@ pub(super) const ROWS: &[Row] = &[
         "core",
         "time_iso8601",
         &[Moment],
-        Made(|request, out| stamp(request, out, format_time_iso8601)),
+        Made(|request, out| ISO8601.with(|latest| stamp(request, out, latest, format_time_iso8601))),
     ),
-    Row::new("core", "time_local", &[Moment], Made(|request, out| stamp(request, out, format_time_local))),
+    Row::new(
+        "core",
+        "time_local",
+        &[Moment],
+        Made(|request, out| LOCAL.with(|latest| stamp(request, out, latest, format_time_local))),
+    ),
 ];
 
 /// What has waited is as old as it is now; what has not is answered at the moment it came, as by nginx's clock.
@@ -43,9 +50,27 @@ fn now_ms(request: &Request) -> u64 {
     }
 }
 
-fn stamp<const N: usize>(request: &Request, out: &mut Vec<u8>, format: fn(u64, i32) -> [u8; N]) -> bool {
+/// The second that a worker has written last, since the epoch, and its text: many requests of a second want the same.
+type Latest<const N: usize> = Cell<(u64, [u8; N])>;
+
+thread_local! {
+    static LOCAL: Latest<26> = const { Cell::new((u64::MAX, [0; 26])) };
+    static ISO8601: Latest<25> = const { Cell::new((u64::MAX, [0; 25])) };
+}
+
+fn stamp<const N: usize>(
+    request: &Request,
+    out: &mut Vec<u8>,
+    latest: &Latest<N>,
+    format: fn(u64, i32) -> [u8; N],
+) -> bool {
     let now_s = now_ms(request) / 1000;
-    out.extend_from_slice(&format(now_s, local_time::offset_minutes(now_s)));
+    let (known_s, mut text) = latest.get();
+    if known_s != now_s {
+        text = format(now_s, local_time::offset_minutes(now_s));
+        latest.set((now_s, text));
+    }
+    out.extend_from_slice(&text);
     true
 }
 

@@ -1,0 +1,55 @@
+//! Text of a template.
+
+/// So many bytes are copied at once.
+const AT_ONCE: usize = 16;
+
+/// Text of a template. What stands between two variables is short mostly: to copy sixteen bytes and drop some takes a third of what
+/// a copy of any length does.
+#[derive(Debug, Clone)]
+pub(crate) struct Literal {
+    text: Box<[u8]>,
+    /// The whole text where it is no longer, and zeros.
+    first: [u8; AT_ONCE],
+}
+
+impl Literal {
+    pub(super) fn new(text: &[u8]) -> Self {
+        let mut first = [0; AT_ONCE];
+        first.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+        Self { text: text.into(), first }
+    }
+
+    /// The text.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Appends the text.
+    #[inline]
+    pub(super) fn append(&self, out: &mut Vec<u8>) {
+        if self.text.len() > AT_ONCE {
+            return out.extend_from_slice(&self.text);
+        }
+        let end = out.len() + self.text.len();
+        out.extend_from_slice(&self.first);
+        out.truncate(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_any_length_is_appended_whole() {
+        let text = b"0123456789abcdefghij";
+        for length in 0..=text.len() {
+            let mut out = b"<".to_vec();
+            let literal = Literal::new(&text[..length]);
+            literal.append(&mut out);
+            literal.append(&mut out);
+            assert_eq!(out, [b"<", &text[..length], &text[..length]].concat());
+            assert_eq!(literal.bytes(), &text[..length]);
+        }
+    }
+}
