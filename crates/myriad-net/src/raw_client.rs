@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::connection::Connection;
 use crate::deadline::Deadline;
 use crate::h1;
+use crate::service::HandshakeFailure;
 use crate::tls::{self, Failure, Greeter, Greeting};
 
 /// The connection, taken for as long as its bytes are passed on.
@@ -40,8 +41,8 @@ pub enum Secured {
     Secure,
     /// The client does not speak TLS.
     Plain,
-    /// There is nobody to serve. The reason, where there is one to tell.
-    Failed(Option<String>),
+    /// There is nobody to serve: what is counted, unless the client has not begun, and the reason, where there is one to tell.
+    Failed(Option<HandshakeFailure>, Option<String>),
 }
 
 impl RawClient {
@@ -116,7 +117,8 @@ impl RawClient {
             Greeting::Secure => Secured::Secure,
             Greeting::Plain => Secured::Plain,
             Greeting::Failed(failure) => {
-                Secured::Failed(failure.filter(Failure::is_told).map(|failure| failure.to_string()))
+                let counted = failure.as_ref().map(Failure::counted);
+                Secured::Failed(counted, failure.filter(Failure::is_told).map(|failure| failure.to_string()))
             }
         }
     }

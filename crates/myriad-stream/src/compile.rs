@@ -9,6 +9,7 @@ use myriad_conf::settings::{self, Settings};
 use myriad_conf::{Diagnostic, Model, Span, Text};
 use myriad_exchange::feature::{TableMaking, TableVariable};
 use myriad_exchange::runtime::{Listener, ServerId, ServerTls};
+use myriad_exchange::traffic::{Traffic, TrafficZone};
 use myriad_gate::access::AccessSettings;
 use myriad_log::{AccessLog, BufferRules, ErrorLog, Format, LogTarget, Logs};
 use myriad_script::{Compiler, Predicates, ScriptError, ServerNames, Template};
@@ -44,6 +45,9 @@ pub type MakeResolver = fn(&Settings, &mut Vec<Diagnostic>) -> Option<(ResolverC
 /// Opens the tables of features.
 pub type MakeTables = fn(&mut TableMaking<'_>) -> Vec<TableVariable>;
 
+/// Where the sessions of a server are counted; none where it has no name for that.
+pub type MakeZone = fn(&Traffic, &ServerConf) -> Option<Arc<TrafficZone>>;
+
 /// What a block is compiled with.
 pub struct Surroundings<'a> {
     /// What relative paths start from.
@@ -64,6 +68,10 @@ pub struct Surroundings<'a> {
     pub folder: &'a Path,
     /// Tables that compute variables.
     pub tables: MakeTables,
+    /// What counts.
+    pub traffic: &'a Traffic,
+    /// Where the sessions of a server are counted.
+    pub zone: MakeZone,
 }
 
 /// Compiles the `stream` block of a model.
@@ -230,6 +238,7 @@ impl Compile<'_> {
             resolver: self.resolver(&server.settings),
             access_logs,
             errors: self.error_log(&server.settings.log.error),
+            traffic: (self.around.zone)(self.around.traffic, server),
             settings: settings.clone(),
         }
     }

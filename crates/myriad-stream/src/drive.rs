@@ -37,7 +37,9 @@ async fn serve(streams: Rc<Streams>, connection: Rc<Connection>, default: Server
     let session = Session::new(streams, Rc::clone(&connection), default, false);
     let mut client = RawClient::new(connection);
     greet(&session);
-    let status = match enter(&session, &client).await {
+    let entered = enter(&session, &client).await;
+    session.count();
+    let status = match entered {
         Ok(_counted) => content(&session, &mut client).await,
         Err(status) => status,
     };

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use myriad_exchange::runtime::{Hosts, ServerId, ServerTls};
+use myriad_exchange::traffic::TlsEnd;
 use myriad_log::Level;
-use myriad_net::{Connection, Greeter, RawClient, Secured};
+use myriad_net::{Connection, Greeter, HandshakeFailure, RawClient, Secured};
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
@@ -53,10 +54,14 @@ pub(crate) async fn shake_hands(session: &Session, client: &RawClient, hosts: &H
     match client.secure(&greeting).await {
         Secured::Secure => {}
         Secured::Plain => {
+            session.count_handshake(TlsEnd::Failed(HandshakeFailure::Other));
             session.log(Level::Info, format_args!("client speaks no TLS while SSL handshaking"));
             return Err(500);
         }
-        Secured::Failed(why) => {
+        Secured::Failed(failure, why) => {
+            if let Some(failure) = failure {
+                session.count_handshake(TlsEnd::Failed(failure));
+            }
             let why = why.unwrap_or_else(|| "the client went away, or was too slow".to_owned());
             session.log(Level::Info, format_args!("SSL_do_handshake() failed ({why}) while SSL handshaking"));
             return Err(500);
@@ -66,6 +71,7 @@ pub(crate) async fn shake_hands(session: &Session, client: &RawClient, hosts: &H
     if name.is_some() {
         session.server.set(greeting.server(name));
     }
+    session.count_handshake(TlsEnd::Done { resumed: session.tls().is_some_and(|tls| tls.resumed) });
     ask(session).await;
     prove(session)
 }
@@ -89,13 +95,14 @@ async fn ask(session: &Session) {
 /// Whether the client has proved what the server demands (`ssl_verify_client`).
 fn prove(session: &Session) -> Result<(), u16> {
     let Some(rules) = &session.server().clients else { return Ok(()) };
-    let refused = match verdict(session) {
-        None if rules.mandatory => "client sent no required SSL certificate".to_owned(),
+    let (code, refused) = match verdict(session) {
+        None if rules.mandatory => (0, "client sent no required SSL certificate".to_owned()),
         // Codes 18 to 21: the signer is unknown here, which `optional_no_ca` allows.
         Some(Err((18..=21, _))) if rules.lets_strangers => return Ok(()),
-        Some(Err((code, why))) => format!("client SSL certificate verify error: ({code}:{why})"),
+        Some(Err((code, why))) => (code, format!("client SSL certificate verify error: ({code}:{why})")),
         None | Some(Ok(())) => return Ok(()),
     };
+    session.count_handshake(TlsEnd::Unverified(code));
     session.log(Level::Info, format_args!("{refused}"));
     Err(500)
 }

@@ -44,7 +44,7 @@ mod target;
 mod udp;
 mod variables;
 
-pub use compile::{Kept, MakeResolver, MakeTables, Surroundings, compile};
+pub use compile::{Kept, MakeResolver, MakeTables, MakeZone, Surroundings, compile};
 pub use runtime::{StreamRuntime, Streams};
 pub use udp::sessions;
 

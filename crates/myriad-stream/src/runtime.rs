@@ -1,7 +1,7 @@
 //! A `stream` block as it runs.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use myriad_bounded::Lru;
 use myriad_conf::settings::Network;
 use myriad_exchange::runtime::ServerTls;
 use myriad_exchange::runtime::{LimitCounts, Listener, ServerId};
+use myriad_exchange::traffic::TrafficZone;
 use myriad_exchange::worker::WorkerState;
 use myriad_gate::access::AccessRule;
 use myriad_log::{AccessLog, ErrorLog, Format};
@@ -69,6 +70,8 @@ pub(crate) struct Server {
     pub resolver: Option<(usize, u64)>,
     pub access_logs: Vec<AccessLog>,
     pub errors: ErrorLog,
+    /// Where its sessions are counted; none without `status_zone`.
+    pub traffic: Option<Arc<TrafficZone>>,
 }
 
 impl Server {
@@ -111,6 +114,13 @@ impl StreamRuntime {
     /// What its limits have decided.
     pub fn limits(&self) -> &[(Box<str>, Arc<LimitCounts>)] {
         &self.limits
+    }
+
+    /// Where its sessions are counted, each zone once, in the order of the names.
+    pub fn traffic_zones(&self) -> Vec<Arc<TrafficZone>> {
+        let zones = self.servers.iter().filter_map(|server| server.traffic.as_ref());
+        let by_name: BTreeMap<&str, _> = zones.map(|zone| (zone.name(), zone)).collect();
+        by_name.into_values().cloned().collect()
     }
 
     /// What looks names up for it.

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_exchange::runtime::ServerId;
+use myriad_exchange::traffic::{TlsEnd, TrafficZone};
 use myriad_http::proxy_protocol::ProxyHeader;
 use myriad_log::Level;
 use myriad_net::{Connection, Peer, TlsFacts};
@@ -39,6 +40,8 @@ pub(crate) struct Session {
     pub hello: OnceCell<Hello>,
     pub limited: Cell<Option<LimitStatus>>,
     pub attempts: Attempts,
+    /// Where it is counted as long as it goes on.
+    pub counted: Cell<Option<Arc<TrafficZone>>>,
     pub frame: RefCell<Frame>,
 }
 
@@ -62,12 +65,29 @@ impl Session {
             hello: OnceCell::new(),
             limited: Cell::new(None),
             attempts: Attempts::new(),
+            counted: Cell::new(None),
             frame: RefCell::default(),
         }
     }
 
     pub(crate) fn server(&self) -> &Server {
         self.streams.runtime.server(self.server.get())
+    }
+
+    /// Counts it as begun, once it is known which server it is for.
+    pub(crate) fn count(&self) {
+        let Some(zone) = &self.server().traffic else { return };
+        zone.begin(self.streams.worker.number);
+        self.counted.set(Some(Arc::clone(zone)));
+    }
+
+    /// Counts the end of a handshake of TLS, for its server and for all.
+    pub(crate) fn count_handshake(&self, end: TlsEnd) {
+        let worker = &self.streams.worker;
+        worker.counters.served.shake_hands(end);
+        if let Some(zone) = &self.server().traffic {
+            zone.shake_hands(worker.number, end);
+        }
     }
 
     /// The client's address; none on a unix socket.
@@ -110,6 +130,16 @@ impl Session {
         let log = &self.server().errors;
         if log.enabled(level) {
             log.write_with(level, Some(self.connection.id), message, format_args!("{}", Ends(self)));
+        }
+    }
+}
+
+/// It is over: with a status, unless the worker ended before.
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(zone) = self.counted.take() {
+            let number = self.streams.worker.number;
+            zone.end(number, self.status.get(), self.received.get(), self.sent.get());
         }
     }
 }

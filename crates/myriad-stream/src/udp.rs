@@ -181,6 +181,7 @@ impl Door {
         let connection = Connection::of_datagrams(self.number, ends.client, ends.local);
         let session = Session::new(Rc::clone(&self.streams), connection, default, true);
         greet(&session);
+        session.count();
         let status = match admit(&session).and_then(|counted| assign(&session).map(|()| counted)) {
             Ok(_counted) => self.content(&session, ends, datagrams).await,
             Err(status) => status,

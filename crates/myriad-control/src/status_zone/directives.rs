@@ -21,6 +21,13 @@ pub(super) static ROWS: &[Directive] = &[
     .computed("the first `server_name`"),
     Directive::new(
         "status_zone",
+        Contexts::STREAM_SERVER,
+        ONE,
+        Set::Server(of_server),
+        "The name under which the server's sessions are counted; servers may share one.",
+    ),
+    Directive::new(
+        "status_zone",
         Contexts::LOCATION.or(Contexts::LOCATION_IF),
         ONE,
         Set::Settings(of_location),

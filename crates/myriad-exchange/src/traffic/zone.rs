@@ -16,6 +16,8 @@ pub enum ZoneKind {
     Server,
     /// Locations (`status_zone`).
     Location,
+    /// Servers of `stream` with a `status_zone`: a request is a session there.
+    Stream,
 }
 
 /// Counts of requests under one name, which several servers or several locations may share. They outlive reloads.

@@ -97,6 +97,8 @@ impl Surroundings<'_> {
             resolver: stream::RESOLVER,
             folder: self.folder,
             tables: crate::features::tables,
+            traffic: &self.kept.traffic,
+            zone: traffic::of_stream_server,
         }
     }
 }
@@ -135,6 +137,7 @@ pub(crate) fn compile_all(
     both(http, stream).map(|(mut http, stream)| {
         http.stream_groups = stream.iter().flat_map(|stream| stream.controls()).collect();
         http.stream_resolvers = stream.iter().flat_map(|stream| stream.resolvers().to_vec()).collect();
+        http.traffic_zones.extend(stream.iter().flat_map(|stream| stream.traffic_zones()));
         http.limits.sessions = stream.iter().flat_map(|stream| stream.limits().to_vec()).collect();
         (Arc::new(http), stream)
     })

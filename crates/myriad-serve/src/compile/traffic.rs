@@ -28,6 +28,11 @@ pub(super) fn of_location(traffic: &Traffic, settings: &Settings) -> Option<Arc<
     Some(traffic.zone(ZoneKind::Location, status_zone::of_location(settings)?, true))
 }
 
+/// Where the sessions of a server of `stream` are counted; none without `status_zone`.
+pub(super) fn of_stream_server(traffic: &Traffic, server: &ServerConf) -> Option<Arc<TrafficZone>> {
+    Some(traffic.zone(ZoneKind::Stream, status_zone::of_server(&server.settings)?, true))
+}
+
 /// The zones of servers and places, each once, in the order of kinds and names.
 pub(super) fn zones(servers: &[Server], places: &[Place]) -> Vec<Arc<TrafficZone>> {
     let of_servers = servers.iter().map(|server| &server.traffic);

@@ -149,6 +149,7 @@ fn traffic_kind(path: &[&str]) -> Option<ZoneKind> {
     match path {
         ["http", "server_zones", ..] => Some(ZoneKind::Server),
         ["http", "location_zones", ..] => Some(ZoneKind::Location),
+        ["stream", "server_zones", ..] => Some(ZoneKind::Stream),
         _ => None,
     }
 }
@@ -183,7 +184,7 @@ fn object(site: &Site, path: &[&str], version: u8) -> Option<Map<String, Value>>
         ["connections"] => members(general::connections(&sum())),
         ["http", "requests"] => members(general::requests(&sum())),
         ["ssl"] => members(tls::of_clients(&TrafficSnapshot::read(runtime).tls, false, version)),
-        ["http", "server_zones" | "location_zones", name] => {
+        ["http", "server_zones" | "location_zones", name] | ["stream", "server_zones", name] => {
             let kind = traffic_kind(path)?;
             let sums = zones::of_kind(site, kind).find(|sums| sums.name == *name)?;
             zones::traffic(&sums, kind, version)

@@ -13,16 +13,23 @@ use super::peers::responses;
 use super::site::Site;
 use super::tls;
 
-/// A zone of `status_zone`: servers, or locations.
+/// A zone of `status_zone`: servers, locations, or servers of `stream`.
 pub(super) fn traffic(sums: &ZoneSums, kind: ZoneKind, version: u8) -> Map<String, Value> {
     let mut told = members(json!({
-        "requests": sums.requests,
-        "responses": responses(&sums.statuses, version),
         "discarded": sums.discarded,
         "received": sums.received,
         "sent": sums.sent,
     }));
-    if kind == ZoneKind::Server {
+    if kind == ZoneKind::Stream {
+        let [_, passed, _, refused, failed] = sums.classes();
+        let sessions = json!({ "2xx": passed, "4xx": refused, "5xx": failed, "total": sums.responses() });
+        told.insert("connections".to_owned(), json!(sums.requests));
+        told.insert("sessions".to_owned(), sessions);
+    } else {
+        told.insert("requests".to_owned(), json!(sums.requests));
+        told.insert("responses".to_owned(), responses(&sums.statuses, version));
+    }
+    if kind != ZoneKind::Location {
         told.insert("processing".to_owned(), json!(sums.processing));
     }
     if let Some(tls) = sums.tls.as_ref().filter(|_| version >= 8) {
