@@ -1,4 +1,5 @@
-//! `myriad top --once`: a snapshot of what a server has done, and of what a control socket tells that a stranger has written.
+//! `myriad top --once`: a snapshot of what a server has done, and of what a control socket tells that a stranger has written; the
+//! terminal that `myriad top` takes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixListener;
@@ -13,9 +14,8 @@ const TICK: &str = r#"{"tick":{"at_ms":1764003600000,"interval_ms":1000,"started
 "zones":[{"zone":"pages","memory":{"pages":12,"bytes":1048576,"limit_bytes":2097152}}],"workers":[{"worker":0}]}}"#;
 const TOPS: &str = "{\"tops\":{\"pages\":[{\"url\":\"http://a.test/\\u001b[2Jx\",\"count\":57,\"cache\":\"BYPASS\",\"reason\":\"personal cookie\",\"status\":200}]}}";
 
-#[test]
-fn a_snapshot_is_plain_text_that_no_visitor_steers() {
-    let place = Place::new();
+/// Who answers a control socket as a server would.
+fn answer_at(place: &Place) {
     let listener = UnixListener::bind(place.path("control.sock")).expect("a socket");
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
@@ -27,6 +27,53 @@ fn a_snapshot_is_plain_text_that_no_visitor_steers() {
                 .expect("an answer");
         }
     });
+}
+
+/// The number of the only child of a process, once there is one.
+fn child_of(parent: u32) -> u32 {
+    let path = format!("/proc/{parent}/task/{parent}/children");
+    let child = || std::fs::read_to_string(&path).ok()?.split_whitespace().next()?.parse().ok();
+    wait_for("the command in the terminal", || child().is_some());
+    child().expect("a child")
+}
+
+#[test]
+fn the_terminal_is_given_back_by_a_signal_and_left_where_it_is_gone() {
+    let place = Place::new();
+    answer_at(&place);
+    let typed = place.path("typescript");
+    let command =
+        format!("exec {} top --socket {}", binary().display(), place.path("control.sock").display());
+    let start = || {
+        let mut script = Command::new("script");
+        script.args(["-q", "-f", "-e", "-c", &command]).arg(&typed).env("TERM", "xterm");
+        let child = script.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("script runs");
+        wait_for("the screen", || {
+            std::fs::read(&typed).is_ok_and(|bytes| bytes.windows(8).any(|part| part == b"\x1b[?1049h"))
+        });
+        let top = child_of(child.id());
+        (child, rustix::process::Pid::from_raw(top.cast_signed()).expect("a number"))
+    };
+    let (mut script, top) = start();
+    rustix::process::kill_process(top, rustix::process::Signal::TERM).expect("a signal");
+    assert!(script.wait().expect("an end").success());
+    let text = String::from_utf8_lossy(&std::fs::read(&typed).expect("what was shown")).into_owned();
+    let end = text.rfind("\u{1b}[?25h\u{1b}[?1049l").expect("the screen of the shell");
+    assert!(!text[end + 1..].contains("\u{1b}[?1049h"), "{text}");
+    std::fs::remove_file(&typed).expect("no file");
+    let (mut script, top) = start();
+    // With `script` the terminal goes.
+    script.kill().expect("an end");
+    script.wait().expect("an end");
+    // One that has ended and that nobody has asked for has no arguments any more.
+    let arguments = format!("/proc/{}/cmdline", top.as_raw_nonzero());
+    wait_for("the end of the command", || std::fs::read(&arguments).map_or(true, |bytes| bytes.is_empty()));
+}
+
+#[test]
+fn a_snapshot_is_plain_text_that_no_visitor_steers() {
+    let place = Place::new();
+    answer_at(&place);
     let run = |socket: &str| {
         let mut command = Command::new(binary());
         command.args(["top", "--once", "--socket"]).arg(place.path(socket)).env("LANG", "C.UTF-8");

@@ -1,6 +1,8 @@
 //! The terminal: taken whole, and given back as it was, whatever ends the command.
 
 use std::io::{self, Read, Write};
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::Sender;
 use std::thread;
 
@@ -10,10 +12,13 @@ use rustix::termios::{
 
 use super::event::{Event, Key};
 
-/// The terminal while it is taken. Dropped, also by a panic, it gives it back.
+/// The terminal while it is taken. Dropped, it gives it back.
 pub(super) struct Screen {
     before: Termios,
 }
+
+/// Whether the terminal is taken: it is given back once.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 impl Screen {
     /// Takes the terminal: keys come at once and unseen, the screen is another one than that of the shell.
@@ -25,6 +30,8 @@ impl Screen {
         raw.special_codes[SpecialCodeIndex::VMIN] = 1;
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
+        IS_TAKEN.store(true, SeqCst);
+        tell_panics_after(before.clone());
         let screen = Self { before };
         write(b"\x1b[?1049h\x1b[?25l\x1b[2J")?;
         Ok(screen)
@@ -33,9 +40,27 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        let _ = write(b"\x1b[0m\x1b[?25h\x1b[?1049l");
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+        give_back(&self.before);
     }
+}
+
+/// Leaves the terminal as it was. Where nobody reads any more, its modes are restored all the same.
+fn give_back(before: &Termios) {
+    if IS_TAKEN.swap(false, SeqCst) {
+        let _ = write(b"\x1b[0m\x1b[?25h\x1b[?1049l");
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
+    }
+}
+
+/// Has a panic, on whatever thread, give the terminal back before it is told, and end the command: what is told would be gone with the
+/// screen, and a screen that a thread no longer fills would look like a server that does nothing.
+fn tell_panics_after(before: Termios) {
+    let tell = panic::take_hook();
+    panic::set_hook(Box::new(move |what| {
+        give_back(&before);
+        tell(what);
+        std::process::exit(101);
+    }));
 }
 
 /// Shows these lines from the top of a screen that is taken, and nothing below them.
