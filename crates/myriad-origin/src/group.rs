@@ -33,7 +33,13 @@ pub(super) fn named(exchange: &mut Exchange, target: &Template) -> Result<Who, u
     if let Some(group) = named.then(|| named_group(exchange, &name)).flatten() {
         Ok(Who::Group(group))
     } else {
-        exchange.request.log(Level::Error, format_args!("no upstream group or address \"{name}\""));
+        exchange.request.log(
+            Level::Error,
+            format_args!(
+                "no upstream group or address \"{name}\": the variables must come to the name of an upstream block, \
+                 or to a host and a port"
+            ),
+        );
         // Nothing at all is a mistake of the configuration, as in nginx.
         Err(if name.is_empty() { 500 } else { 502 })
     }

@@ -104,7 +104,8 @@ pub(super) async fn store(
                     Filling::Wanted => {}
                     Filling::Abandoned => return,
                     Filling::Corrupt => {
-                        let what = format_args!("upstream sent a broken content coding");
+                        let what =
+                            format_args!("upstream sent a broken content coding: the page is not stored");
                         exchange.request.log(Level::Error, what);
                         return writer.fail(StoreFailure(502));
                     }
@@ -119,7 +120,9 @@ pub(super) async fn store(
     }
     // A body that is not there at all needs no end.
     if arrived > 0 && decoder.is_some_and(|decoder| decoder.finish().is_err()) {
-        exchange.request.log(Level::Error, format_args!("upstream cut a content coding short"));
+        exchange
+            .request
+            .log(Level::Error, format_args!("upstream cut a content coding short: the page is not stored"));
         return writer.fail(StoreFailure(502));
     }
     if length.is_some_and(|length| length != arrived) {

@@ -23,6 +23,9 @@ pub(super) struct AuthBasic {
     pub passwords: Arc<Passwords>,
 }
 
+/// What is told where the threads that check passwords have too many.
+const TOO_MANY: &str = "too many passwords are being checked at once, the visitor gets 503: bcrypt and its like take long, and somebody may be trying passwords out";
+
 impl Check for AuthBasic {
     fn name(&self) -> &'static str {
         "auth_basic"
@@ -69,7 +72,7 @@ impl Check for AuthBasic {
             let request = &exchange.request;
             let password = credentials.password().to_vec();
             let Ok(judgement) = passwords.judge(stored, password, request.received.at_ms).await else {
-                request.log(Level::Error, format_args!("too many passwords are being checked"));
+                request.log(Level::Error, format_args!("{TOO_MANY}"));
                 return Verdict::Fail(503);
             };
             verdict(request, judgement, &credentials, challenge)

@@ -97,7 +97,9 @@ async fn look(exchange: &mut Exchange, mut answer: Answer, wanted: Wanted, buffe
 }
 
 fn broken_off(exchange: &Exchange) -> Step {
-    exchange.request.log(Level::Error, format_args!("image filter: the answer broke off"));
+    exchange
+        .request
+        .log(Level::Error, format_args!("image filter: the picture broke off on its way from the origin"));
     Step::Error(502)
 }
 
@@ -120,7 +122,13 @@ async fn work(exchange: &mut Exchange, mut answer: Answer, (kind, bytes): (Kind,
         }
         Worked::Lost => return refused(exchange, "the picture cannot be read"),
         Worked::Busy => {
-            exchange.request.log(Level::Error, format_args!("image filter: too many pictures wait"));
+            exchange.request.log(
+                Level::Error,
+                format_args!(
+                    "image filter: too many pictures wait for their turn, the visitor gets 503: a cache before this server \
+                     would make each once"
+                ),
+            );
             return Step::Error(503);
         }
     }

@@ -53,7 +53,10 @@ impl Observing {
                 log.write(
                     Level::Alert,
                     None,
-                    format_args!("a panic ended the observer: no more events, no history"),
+                    format_args!(
+                        "a panic ended the observer: the dashboard shows no more events and keeps no history until the \
+                         next start; pages are served as before"
+                    ),
                 );
             }
         })?;

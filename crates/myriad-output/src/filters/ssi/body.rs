@@ -123,7 +123,12 @@ impl SsiBody {
             Left::Nothing => {}
             Left::Set(name, value) => {
                 if !self.shared.borrow_mut().set(&name, &value) {
-                    self.exchange.request.log(Level::Error, format_args!("no room for an SSI variable"));
+                    self.exchange.request.log(
+                        Level::Error,
+                        format_args!(
+                            "no room for an SSI variable: the page sets more of them, or longer ones, than a request may have"
+                        ),
+                    );
                 }
             }
             Left::Declare(name) => self.shared.borrow_mut().declare(&name),
