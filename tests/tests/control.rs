@@ -372,14 +372,20 @@ fn purges_by_pattern_hold_at_once_and_are_counted_where_that_is_waited_for() {
     assert_eq!(server.get("/d").cache(), "MISS");
 }
 
+/// The SHA-256 of the secret that `BEARER` shows.
+const HASH: &str = "db2dd5637d8a91cb560f62fbb4981678eb925f0ecc1e63f4c43890b35eb1b996";
+const BEARER: &str = "Authorization: Bearer the secret of a site";
+
 #[test]
 fn the_api_purges_for_loopback_alone_and_by_a_host_of_its_own() {
     let http = "fastcgi_cache_path @DIR@/cache keys_zone=pages:1m; server { listen 0.0.0.0:@PORT@; server_name shop.test;
-        location /api/ { api write=on; } location /open/ { api write=on; allow all; } }";
-    let server = Server::start(Place::new(), http);
+        location /api/ { api write=on secret_sha256=@HASH@; } location /open/ { api write=on secret_sha256=@HASH@; allow all; }
+        location /free/ { api; } location /shown/ { api; allow all; } }";
+    let server = Server::start(Place::new(), &http.replace("@HASH@", HASH));
     let ask = |address: &str, location: &str, host: &str| {
         let mut stream = TcpStream::connect((address, server.port)).expect("a connection");
-        let head = "Content-Type: application/json\r\nContent-Length: 12\r\nConnection: close";
+        let head =
+            format!("{BEARER}\r\nContent-Type: application/json\r\nContent-Length: 12\r\nConnection: close");
         write!(stream, "POST /{location}/purge HTTP/1.1\r\nHost: {host}\r\n{head}\r\n\r\n{{\"all\":true}}")
             .expect("a request");
         let mut answer = String::new();
@@ -398,7 +404,7 @@ fn the_api_purges_for_loopback_alone_and_by_a_host_of_its_own() {
     let read = |location: &str, host: &str| {
         server.fetch(&Request::new("GET", &format!("/{location}/cache")).field("Host", host)).status
     };
-    for location in ["api", "open"] {
+    for location in ["free", "shown"] {
         assert_eq!((read(location, "shop.test"), read(location, "evil.test")), (200, 403), "{location}");
     }
     let Some(own) = own_address() else { return };
@@ -410,7 +416,8 @@ fn the_api_purges_for_loopback_alone_and_by_a_host_of_its_own() {
 const TWO: &str = "upstream pair { server 127.0.0.1:@ONE@; server 127.0.0.1:@TWO@; }
     server { listen 127.0.0.1:@ONE@; return 200 one; } server { listen 127.0.0.1:@TWO@; return 200 two; }
     server { listen 127.0.0.1:@PORT@;
-        location / { proxy_pass http://pair; } location /api/ { api write=on; } location /seen/ { api; } }";
+        location / { proxy_pass http://pair; } location /api/ { api write=on secret_sha256=db2dd5637d8a91cb560f62fbb4981678eb925f0ecc1e63f4c43890b35eb1b996; }
+        location /seen/ { api; } }";
 
 /// A site with a group of two servers, and the names of these.
 fn pair() -> (Server, [String; 2]) {
@@ -469,6 +476,7 @@ fn the_api_changes_servers_where_it_may_purge_too() {
     let (server, [one, _]) = pair();
     let change = |path: &str, media_type: &str, body: &str| {
         let request = Request::post(path, body).field("Content-Type", media_type);
+        let request = request.field("Authorization", "Bearer the secret of a site");
         server.fetch(&request)
     };
     let down = format!("{{\"group\":\"pair\",\"server\":\"{one}\",\"state\":\"down\"}}");

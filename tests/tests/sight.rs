@@ -18,7 +18,8 @@ const HTTP: &str = "
             proxy_cache_bypass $arg_fresh;
         }
         location /pass/ { proxy_pass http://@ORIGIN@; }
-        location /api { api write=on; }
+        location /api { api; }
+        location /change { api write=on secret_sha256=db2dd5637d8a91cb560f62fbb4981678eb925f0ecc1e63f4c43890b35eb1b996; }
     }";
 
 fn start() -> (Server, HttpOrigin) {
@@ -62,7 +63,8 @@ fn purges(server: &Server) -> Vec<PurgeEvent> {
 }
 
 fn purge(server: &Server, body: &str) -> Answer {
-    server.fetch(&Request::post("/api/purge", body).field("Content-Type", "application/json"))
+    let request = Request::post("/change/purge", body).field("Content-Type", "application/json");
+    server.fetch(&request.field("Authorization", "Bearer the secret of a site"))
 }
 
 /// A reader of the events.

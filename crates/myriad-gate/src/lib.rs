@@ -20,6 +20,7 @@ pub mod access;
 pub mod auth_basic;
 pub mod auth_request;
 mod compile;
+mod identifies;
 mod limit_answer;
 pub mod limit_conn;
 pub mod limit_req;
@@ -31,6 +32,7 @@ pub mod secure_link;
 mod testing;
 
 pub use compile::{Gates, Kept};
+pub use identifies::identifies;
 pub use limit_answer::LimitAnswer;
 pub use limit_zone::{LimitKind, LimitZone, LimitZoneConf, Table, Tables, limit_zones};
 pub use run::begin;

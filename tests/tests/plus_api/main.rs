@@ -1,12 +1,16 @@
 //! The paths of NGINX Plus's API, and the programs that read them.
+//!
+//! covers: status_zone
 
 mod exporter;
 mod schema;
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 
-use myriad_tests::{Answer, Place, Request, Server, wait_for};
+use myriad_tests::{Answer, Place, Request, Server, certificate, tls_handshake, wait_for};
 use serde_json::{Value, json};
 
 /// A site with everything that the API tells of.
@@ -23,7 +27,7 @@ const SITE: &str = "proxy_cache_path @DIR@/cache keys_zone=pages:1m;
         location /rare { limit_req zone=often burst=1 nodelay; proxy_pass http://plain; }
         location /plain { proxy_pass http://plain; }
         location = /stub_status { stub_status; }
-        location /api/ { api write=on; }
+        location /api/ { api write=on secret_sha256=db2dd5637d8a91cb560f62fbb4981678eb925f0ecc1e63f4c43890b35eb1b996; }
         location /seen/ { api; }
         location /plus { api; } }";
 
@@ -56,14 +60,14 @@ impl Site {
 
     #[track_caller]
     fn get(&self, path: &str) -> Value {
-        let answer = self.server.get(&format!("/api/{path}"));
+        let answer = self.server.fetch(&with_secret(Request::get(&format!("/api/{path}"))));
         assert_eq!(answer.status, 200, "{path}: {}", answer.text());
         serde_json::from_str(&answer.text()).expect("JSON")
     }
 
     fn send(&self, method: &str, path: &str, body: &str) -> Answer {
         let request = Request::post(&format!("/api/{path}"), body).by(method);
-        self.server.fetch(&request.field("Content-Type", "application/json"))
+        self.server.fetch(&with_secret(request.field("Content-Type", "application/json")))
     }
 
     /// The status and the code of an error.
@@ -86,6 +90,11 @@ impl Site {
     }
 }
 
+/// The secret whose hash the site has.
+fn with_secret(request: Request) -> Request {
+    request.field("Authorization", "Bearer the secret of a site")
+}
+
 /// The path of the document with what a site has in the place of names.
 fn filled(path: &str) -> String {
     let path = path.trim_start_matches('/').replace("{version}", "9").replace("{group}", "shop");
@@ -106,10 +115,18 @@ fn every_path_answers_as_the_openapi_document_says_and_with_nothing_else() {
     for (path, operations) in document["paths"].as_object().expect("paths") {
         let Some(get) = operations.get("get") else { continue };
         let mut target = filled(path);
-        if path == "/cache/page" {
-            target += "?page=http://localhost/kept";
+        match path.as_str() {
+            "/cache/page" => target += "?page=http://localhost/kept",
+            "/inspect" => target += "?url=/kept",
+            // Its answer does not end.
+            "/live" => {
+                assert_eq!(site.server.fetch(&Request::head("/seen/live")).status, 200);
+                assert!(get["responses"]["200"]["content"]["text/event-stream"].is_object());
+                continue;
+            }
+            _ => {}
         }
-        let answer = site.server.get(&format!("/api/{target}"));
+        let answer = site.server.get(&format!("/seen/{target}"));
         let status = answer.status.to_string();
         let said = &get["responses"][&status];
         assert!(said.is_object(), "{path} answers {status}, of which the document knows nothing");
@@ -122,7 +139,96 @@ fn every_path_answers_as_the_openapi_document_says_and_with_nothing_else() {
         assert!(faults.is_empty(), "{path}: {faults:#?}\n{value:#}");
         asked += 1;
     }
-    assert!(asked >= 40, "{asked} paths were asked");
+    assert!(asked >= 46, "{asked} paths were asked");
+    for folder in ["", "http/", "stream/"] {
+        for name in site.get(&format!("9/{folder}")).as_array().expect("names") {
+            let path = format!("/{{version}}/{folder}{}", name.as_str().expect("a name"));
+            let described = ["", "/"].iter().any(|end| document["paths"][format!("{path}{end}")].is_object());
+            assert!(described, "{path} is served, and the document says nothing of it");
+        }
+    }
+}
+
+/// Servers of `stream` by their zones: what answers, what lets nobody in, what has no peer, what speaks TLS.
+const STREAMS: &str = "
+    server { listen 127.0.0.1:@ANSWERS@; status_zone passed; return text; }
+    server { listen 127.0.0.1:@DENIES@; status_zone turned; return text; deny all; }
+    server { listen 127.0.0.1:@LONELY@; status_zone turned; proxy_pass 127.0.0.1:@GONE@; }
+    server { listen 127.0.0.1:@WAITS@; status_zone waiting; proxy_pass 127.0.0.1:@SILENT@; }
+    server { listen 127.0.0.1:@SECURE@ ssl; status_zone secure; return text;
+        ssl_certificate @DIR@/a.pem; ssl_certificate_key @DIR@/a.key; }
+    server { listen 127.0.0.1:@UNNAMED@; return text; }";
+
+#[test]
+fn sessions_of_streams_are_counted_by_the_zones_of_their_servers() {
+    let mut place = Place::new();
+    certificate(&place.path("a.pem"), &place.path("a.key"));
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    place.set("SILENT", &silent.local_addr().expect("an address").port().to_string());
+    let names = ["ANSWERS", "DENIES", "LONELY", "WAITS", "SECURE", "UNNAMED", "GONE"];
+    let ports = names.map(|name| {
+        let port = Place::new().port;
+        place.set(name, &port.to_string());
+        port
+    });
+    let [answers, denies, lonely, waits, secure, unnamed, _] = ports;
+    let http = "server { listen 127.0.0.1:@PORT@; location /api/ { api; } location /metrics { metrics; } }";
+    let server = Server::start_with(place, &format!("stream {{ {STREAMS} }}"), http);
+    let said = |port: u16, words: &[u8]| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
+        let _ = stream.write_all(words);
+        let mut text = String::new();
+        let _ = stream.read_to_string(&mut text);
+        text
+    };
+    assert_eq!(
+        (said(answers, b""), said(answers, b""), said(unnamed, b"")),
+        ("text".into(), "text".into(), "text".into())
+    );
+    assert_eq!((said(denies, b""), said(lonely, b"")), (String::new(), String::new()));
+    drop(tls_handshake(secure, "localhost", |_| ()));
+    assert_eq!(said(secure, b"this is no hello of TLS at all\n"), "");
+    let waiting = TcpStream::connect(("127.0.0.1", waits)).expect("a connection");
+    let zones =
+        || -> Value { serde_json::from_str(&server.get("/api/9/stream/server_zones").text()).expect("JSON") };
+    wait_for("the ends of the sessions", || {
+        let zones = zones();
+        zones["secure"]["sessions"]["total"] == 2
+            && zones["passed"]["sessions"]["total"] == 2
+            && zones["turned"]["sessions"]["total"] == 2
+            && zones["waiting"]["processing"] == 1
+    });
+    let told = zones();
+    let document: Value = serde_json::from_str(&server.get("/api/openapi.json").text()).expect("JSON");
+    let schema = json!({ "$ref": "#/components/schemas/StreamServerZone" });
+    for (name, zone) in told.as_object().expect("zones") {
+        let faults = schema::faults(&document, &schema, zone);
+        assert!(faults.is_empty(), "{name}: {faults:#?}");
+    }
+    assert_eq!(
+        told.as_object().map(serde_json::Map::len),
+        Some(4),
+        "a server without a zone has none: {told}"
+    );
+    let sessions = |passed: u64, refused: u64, failed: u64| json!({ "2xx": passed, "4xx": refused, "5xx": failed, "total": passed + refused + failed });
+    assert_eq!((&told["passed"]["sessions"], &told["passed"]["sent"]), (&sessions(2, 0, 0), &json!(8)));
+    assert_eq!(
+        (&told["turned"]["sessions"], &told["turned"]["connections"]),
+        (&sessions(0, 1, 1), &json!(2))
+    );
+    assert_eq!(
+        (&told["waiting"]["connections"], &told["waiting"]["sessions"]["total"]),
+        (&json!(1), &json!(0))
+    );
+    let tls = &told["secure"]["ssl"];
+    assert_eq!((&tls["handshakes"], &tls["handshakes_failed"]), (&json!(1), &json!(1)), "{tls}");
+    assert!(told["passed"]["ssl"].is_null(), "no TLS was spoken there");
+    let all: Value = serde_json::from_str(&server.get("/api/9/ssl").text()).expect("JSON");
+    assert_eq!((&all["handshakes"], &all["handshakes_failed"]), (&json!(1), &json!(1)), "{all}");
+    drop(waiting);
+    wait_for("the end of the last one", || zones()["waiting"]["processing"] == 0);
+    assert_eq!(zones()["waiting"]["sessions"], sessions(1, 0, 0));
+    assert_eq!(server.get("/api/9/stream/server_zones/none").status, 404);
 }
 
 #[test]
@@ -134,7 +240,7 @@ fn older_versions_lack_what_came_later() {
     for (name, since) in [("workers", 9), ("license", 9), ("resolvers", 5), ("nginx", 1)] {
         for version in 1..=9 {
             assert_eq!(roots(version).contains(&json!(name)), version >= since, "{name} {version}");
-            let status = site.server.get(&format!("/api/{version}/{name}")).status;
+            let status = site.server.get(&format!("/seen/{version}/{name}")).status;
             assert_eq!(status == 200, version >= since, "{name} {version}");
         }
     }
@@ -146,7 +252,7 @@ fn older_versions_lack_what_came_later() {
     assert_eq!(site.refused("GET", "9/http/caches/none", ""), (404, "CacheNotFound".into()));
     assert_eq!(site.get("9/nginx?fields=version,pid").as_object().map(serde_json::Map::len), Some(2));
     assert_eq!(site.get("9/http/caches?fields="), json!(["pages"]));
-    assert_eq!(site.server.get("/api/nowhere").status, 404);
+    assert_eq!(site.server.get("/seen/nowhere").status, 404);
 }
 
 #[test]
@@ -249,11 +355,48 @@ fn changes_that_make_no_sense_are_refused_by_their_codes() {
     let read_only = Request::post("/seen/9/http/upstreams/shop/servers/0", "").by("DELETE");
     assert_eq!(site.server.fetch(&read_only).status, 405);
     let foreign = Request::post("/api/9/http/upstreams/shop/servers/0", "").by("DELETE");
-    let foreign = foreign.field("Origin", "http://evil.test");
+    let foreign = with_secret(foreign.field("Origin", "http://evil.test"));
     assert_eq!(site.server.fetch(&foreign).status, 403, "a page of another site asks");
-    let renamed = Request::get("/api/9/nginx").host("evil.test");
+    let renamed = Request::get("/seen/9/nginx").host("evil.test");
     assert_eq!(site.server.fetch(&renamed).status, 403, "by a name that is not the server's");
     assert_eq!(site.answering(), (8, 0));
+}
+
+/// As configurations for NGINX Plus have it, by a password, and by a password that an address spares.
+const WITHOUT_SECRET: &str = "upstream shop { zone shop 64k; server 127.0.0.1:1; }
+    server { listen 127.0.0.1:@PORT@;
+        location /api/ { api write=on; allow 127.0.0.1; deny all; }
+        location /pass/ { api write=on; auth_basic x; auth_basic_user_file @DIR@/users; }
+        location /any/ { api write=on; satisfy any; allow 127.0.0.1; auth_basic x; auth_basic_user_file @DIR@/users; } }";
+
+#[test]
+fn api_that_may_write_and_asks_for_no_secret_answers_and_changes_nothing() {
+    let place = Place::new();
+    place.write("users", "u:{PLAIN}p\n");
+    let server = Server::start(place, WITHOUT_SECRET);
+    let change = |location: &str, fields: &[(&str, &str)]| {
+        let path = format!("/{location}/9/http/upstreams/shop/servers");
+        let request =
+            Request::post(&path, "{\"server\":\"127.0.0.1:2\"}").field("Content-Type", "application/json");
+        server.fetch(&fields.iter().fold(request, |request, (name, value)| request.field(name, value)))
+    };
+    let password = [("Authorization", "Basic dTpw")];
+    for location in ["api", "any"] {
+        assert_eq!(server.get(&format!("/{location}/9/nginx")).status, 200);
+        for fields in [&[][..], &password] {
+            let refused = change(location, fields);
+            let told: Value = serde_json::from_str(&refused.text()).expect("JSON");
+            assert_eq!((refused.status, &told["error"]["code"]), (403, &json!("Forbidden")), "{location}");
+            let text = told["error"]["text"].as_str().unwrap_or_default();
+            assert!(text.contains("write secret_sha256=HASH behind \"api write=on\""), "{text}");
+        }
+    }
+    assert_eq!((change("pass", &[]).status, change("pass", &password).status), (401, 201));
+    server.log_has("api forbidden: changes need a secret");
+    let told = server.test_configuration();
+    let warnings = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.status.success(), "{warnings}");
+    assert_eq!(warnings.matches("\"api write=on\" without a secret answers").count(), 2, "{warnings}");
 }
 
 #[test]

@@ -25,6 +25,7 @@ fn check(document: &Value, schema: &Value, value: &Value, at: &str, faults: &mut
         Some("array") => value.is_array(),
         Some("string") => value.is_string(),
         Some("boolean") => value.is_boolean(),
+        Some("number") => value.as_f64().is_some_and(|number| number >= 0.0),
         Some("integer") => value.as_i64().is_some_and(|number| number >= 0),
         other => panic!("a type that this test does not know: {other:?} at {at}"),
     };

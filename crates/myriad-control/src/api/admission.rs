@@ -17,6 +17,8 @@ const MOST_AT_ONCE: usize = 4;
 pub(crate) struct Admitted {
     /// Whether the configuration says who may come in.
     pub ruled: bool,
+    /// Whether whoever asks has shown a secret: that of the directive, or a password.
+    pub proven: bool,
 }
 
 /// Lets in whom [`who_may`] lets in, if the request bears the secret; `directive` is named in the error log. Else the answer is given that
@@ -25,11 +27,16 @@ pub(crate) struct Admitted {
 pub(crate) fn admit(request: &Request, directive: &str, scope: &Scope) -> Result<Admitted, Step> {
     let admitted = who_may(request, directive)?;
     if !scope.admits(request) {
-        request.log(Level::Error, format_args!("{directive} forbidden: the secret is missing or wrong"));
+        request.log(
+            Level::Error,
+            format_args!(
+                "{directive} forbidden: the secret is missing or wrong: it stands in \"Authorization: Bearer SECRET\""
+            ),
+        );
         let refusal = Refusal::new(403, "the secret is missing or wrong: Authorization: Bearer SECRET");
         return Err(refusal.answer());
     }
-    Ok(admitted)
+    Ok(Admitted { proven: admitted.proven || scope.secret.is_some(), ..admitted })
 }
 
 /// Lets in whom `allow`, `deny` or a password let in, else loopback alone, if the request names a host of the server's own. For what
@@ -48,7 +55,7 @@ pub(crate) fn who_may(request: &Request, directive: &str) -> Result<Admitted, St
     if !knows_who && !own_host::is_known(request) {
         return Err(unknown_host(request, directive).answer());
     }
-    Ok(Admitted { ruled })
+    Ok(Admitted { ruled, proven: gate.is_some_and(|gate| gate.identifies_all()) })
 }
 
 /// What `-t --explain` is told.

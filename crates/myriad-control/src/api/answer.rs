@@ -94,7 +94,13 @@ impl Refusal {
 
 /// The host that a request names is none of the server's.
 pub(crate) fn unknown_host(request: &Request, directive: &str) -> Refusal {
-    request.log(Level::Error, format_args!("{directive} forbidden: the host is none of the server's names"));
+    request.log(
+        Level::Error,
+        format_args!(
+            "{directive} forbidden: the host is none of the server's names: ask by one of \"server_name\", or by a \
+             loopback address"
+        ),
+    );
     Refusal::new(403, "the host is neither a loopback one nor one of the server's names")
 }
 

@@ -1,8 +1,10 @@
 //! The directive.
 
-use myriad_conf::Text;
+use myriad_conf::model::LocationConf;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between, use_cache_zone};
 use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Span, Text};
+use myriad_gate::identifies;
 
 use super::handler::ApiHandler;
 use super::scope::Scope;
@@ -15,13 +17,13 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Contexts::LOCATION,
     between(0, 3),
     Set::Settings(api),
-    "Answers about the cache zones and groups of servers, and changes them with `write=on`, as JSON and by the names of NGINX Plus; about one zone alone with `zone=`.",
+    "Answers about the cache zones and groups of servers, and changes them with `write=on` and a secret, as JSON and by the names of NGINX Plus; about one zone alone with `zone=`.",
 )
 .differs("the paths of NGINX Plus but for `stream/zone_sync`, and no zones of `keyval`; beside them Myriad's own: `cache`, `cache/pages`, `cache/page`, `purge`, `upstreams`, and what is seen: `live`, `tops`, `history`, `purges`, `tags`, `inspect`, `reasons`; `zone=NAME` and `secret_sha256=HASH` bound it")];
 
 /// `api [write=on|off] [zone=NAME] [secret_sha256=HASH]`.
 fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let mut api = Api::default();
+    let (mut api, mut written) = (Api::default(), None);
     for index in 0..args.len() {
         let word = args.bytes(index).to_vec();
         let (name, value) = word.split_at(word.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1));
@@ -37,13 +39,38 @@ fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
                     args.invalid(index, "the SHA-256 of the secret, in 64 hexadecimal digits")
                 })?);
             }
-            b"write=" => api.write = args.choice(index, &[("write=on", true), ("write=off", false)])?,
+            b"write=" => {
+                api.write = args.choice(index, &[("write=on", true), ("write=off", false)])?;
+                written = Some(args.text(index)?.span);
+            }
             _ => return Err(args.invalid(index, "`write=on|off`, `zone=NAME` or `secret_sha256=HASH`")),
         }
     }
+    let is_open = api.write && api.scope.secret.is_none();
+    settings.feature_mut::<ApiSettings>().without_secret = written.filter(|_| is_open);
     settings.handler = Some(planned(api));
     Ok(())
 }
+
+/// Tells of a location where `write=on` lets nobody change anything, as nothing asks for a secret.
+pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
+    let Some(span) = location.settings.feature::<ApiSettings>().without_secret else { return };
+    let is_said = findings.iter().any(|finding| finding.span == span);
+    if !is_said && !identifies(&location.settings) {
+        let message = "\"api write=on\" without a secret answers, and refuses every change";
+        let help = "write secret_sha256=HASH behind it, where HASH is what \"printf %s SECRET | sha256sum\" prints, or ask for a password in the location (auth_basic)";
+        findings.push(Diagnostic::warning(span, message).help(help));
+    }
+}
+
+/// What only the whole location shows of an `api`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct ApiSettings {
+    /// Where `write=on` stands without `secret_sha256=`.
+    without_secret: Option<Span>,
+}
+
+myriad_conf::feature_settings!(ApiSettings);
 
 #[derive(Debug, Default)]
 struct Api {

@@ -13,7 +13,7 @@ use myriad_http::{Known, Method};
 use myriad_log::Level;
 use myriad_net::RequestBody;
 
-use super::admission::{Turn, admit, explained};
+use super::admission::{Admitted, Turn, admit, explained};
 use super::answer::{self, Refusal, unknown_host};
 use super::arguments::Arguments;
 use super::call::Call;
@@ -27,8 +27,24 @@ use crate::sight;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Handler, Request};
 
-/// What is told of a path that there is not.
-const PATHS: &str = "there is no such path: cache, cache/pages, cache/page, history, inspect, live, purge, purges, reasons, tags, tops, upstreams";
+/// Myriad's own paths: what is not among them is not answered. The document of OpenAPI describes each.
+const PATHS: [&str; 12] = [
+    "cache",
+    "cache/pages",
+    "cache/page",
+    "history",
+    "inspect",
+    "live",
+    "purge",
+    "purges",
+    "reasons",
+    "tags",
+    "tops",
+    "upstreams",
+];
+/// What is told of a change where the location asks for no secret.
+const NO_SECRET: &str = "changes need a secret: write secret_sha256=HASH behind \"api write=on\", where HASH is what \
+     \"printf %s SECRET | sha256sum\" prints, or ask for a password in the location (auth_basic, auth_request)";
 /// Pages of one answer, unless `limit` says less, and at most.
 const PAGES: (u64, u64) = (100, 1000);
 
@@ -58,8 +74,8 @@ fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> Step {
     if request.received.sink.is_some() {
         return explained(request, "api", "the API answers");
     }
-    let ruled = match admit(request, "api", &rules.scope) {
-        Ok(admitted) => admitted.ruled,
+    let admitted = match admit(request, "api", &rules.scope) {
+        Ok(admitted) => admitted,
         Err(refusal) => return refusal,
     };
     let path = path_of(request, rules);
@@ -70,12 +86,12 @@ fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> Step {
         return answer::json(200, OPENAPI.to_owned());
     }
     if plus::is_version(path) {
-        return match plus_call(request, rules, path, ruled) {
+        return match plus_call(request, rules, path, &admitted) {
             Ok(call) => wait_for(call, rules),
             Err(error) => plus::refused(request, &error, plus::version_of(path)),
         };
     }
-    match call(request, rules, ruled) {
+    match call(request, rules, &admitted) {
         Ok(Call::Reasons) => answer::reasons(),
         Ok(Call::Live) => live(request, rules),
         Ok(call) => wait_for(call, rules),
@@ -110,7 +126,7 @@ fn plus_call(
     request: &Request,
     rules: &ApiHandler,
     path: &[u8],
-    ruled: bool,
+    admitted: &Admitted,
 ) -> Result<Call, plus::PlusError> {
     if let Some(zone) = &rules.scope.zone {
         let why = format!("this api is for the zone \"{zone}\" alone");
@@ -126,7 +142,7 @@ fn plus_call(
     if !rules.write {
         return Err(plus::PlusError::disabled());
     }
-    may_change(request, ruled)
+    may_change(request, admitted)
         .and_then(|()| if method == Method::Post { is_json(request) } else { Ok(()) })
         .map_err(|refusal| {
             let (status, why) = refusal.reason();
@@ -136,28 +152,27 @@ fn plus_call(
     Ok(Call::Plus(asked))
 }
 
-fn call(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<Call, Refusal> {
+fn call(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Result<Call, Refusal> {
     let path = path_of(request, rules);
     let read = matches!(request.received.head.method(), Method::Get | Method::Head);
-    match path.strip_suffix(b"/").unwrap_or(path) {
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    if !PATHS.iter().any(|known| known.as_bytes() == path) {
+        return Err(Refusal::new(404, &format!("there is no such path: {}", PATHS.join(", "))));
+    }
+    match path {
         b"purge" if request.received.head.method() == Method::Post => {
-            may_write(request, rules, ruled).map(|()| Call::Purge)
+            may_write(request, rules, admitted).map(|()| Call::Purge)
         }
         b"purge" => Err(Refusal::method("POST")),
         b"upstreams" if request.received.head.method() == Method::Post => {
-            may_write(request, rules, ruled).map(|()| Call::ChangeUpstream)
+            may_write(request, rules, admitted).map(|()| Call::ChangeUpstream)
         }
         b"upstreams" if !read => Err(Refusal::method("GET, HEAD, POST")),
         b"upstreams" => known(request, &["group", "server"], |arguments| {
             let (group, server) = (arguments.take("group"), arguments.take("server"));
             Ok(Asked::Upstreams(UpstreamsRequest { group, server }))
         }),
-        b"cache" | b"cache/pages" | b"cache/page" | b"inspect" | b"live" | b"reasons" | b"tops"
-        | b"history" | b"purges" | b"tags"
-            if !read =>
-        {
-            Err(Refusal::method("GET, HEAD"))
-        }
+        _ if !read => Err(Refusal::method("GET, HEAD")),
         b"live" => Arguments::parse(&request.route.args, &[])
             .map(|_| Call::Live)
             .map_err(|why| Refusal::new(400, &why)),
@@ -188,7 +203,7 @@ fn call(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<Call, Refu
             let page = arguments.take("page").ok_or("\"page\" is missing: a URL or a key")?;
             Ok(Asked::Page(PageRequest { page, zone: arguments.take("zone") }))
         }),
-        _ => Err(Refusal::new(404, PATHS)),
+        _ => Err(Refusal::new(404, "there is no such path")),
     }
 }
 
@@ -204,21 +219,25 @@ fn live(request: &Request, rules: &ApiHandler) -> Step {
 }
 
 /// A page of another site may send a form, but not JSON, unless it asks first by `OPTIONS`: which is not answered.
-fn may_write(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<(), Refusal> {
+fn may_write(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Result<(), Refusal> {
     if !rules.write {
         return Err(Refusal::new(403, "this api is for reading: \"api write=on;\" lets it change something"));
     }
-    may_change(request, ruled)?;
+    may_change(request, admitted)?;
     is_json(request)
 }
 
-/// Whether whoever asks may change something: where no rule of the location says who, from loopback; never by a name that is not this
-/// server's, and never for a page of another site.
-fn may_change(request: &Request, ruled: bool) -> Result<(), Refusal> {
+/// Whether whoever asks may change something: only with a secret or a password, so that an address that others share gives nobody
+/// the right; where no rule of the location says who, from loopback; never by a name that is not this server's, and never for a page
+/// of another site.
+fn may_change(request: &Request, admitted: &Admitted) -> Result<(), Refusal> {
     let peer = request.received.connection.peer.ip().map(|ip| ip.to_canonical());
     // Before a container every visitor may have an address of the container's own.
-    if !ruled && peer.is_some_and(|peer| !peer.is_loopback()) {
-        request.log(Level::Error, format_args!("api forbidden: changes come from loopback"));
+    if !admitted.ruled && peer.is_some_and(|peer| !peer.is_loopback()) {
+        request.log(
+            Level::Error,
+            format_args!("api forbidden: changes come from loopback, unless \"allow\" says from where"),
+        );
         return Err(Refusal::new(403, "changes come from loopback, unless \"allow\" says from where"));
     }
     if !own_host::is_known(request) {
@@ -227,6 +246,10 @@ fn may_change(request: &Request, ruled: bool) -> Result<(), Refusal> {
     if foreign_page::is_asking(request, false) {
         request.log(Level::Error, format_args!("api forbidden: a page of another site asks"));
         return Err(Refusal::new(403, "a page of another site asks"));
+    }
+    if !admitted.proven {
+        request.log(Level::Error, format_args!("api forbidden: {NO_SECRET}"));
+        return Err(Refusal::new(403, NO_SECRET));
     }
     Ok(())
 }
@@ -354,4 +377,22 @@ async fn body(exchange: &mut Exchange) -> Result<Vec<u8>, Refusal> {
         }
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_describes_every_path_of_our_own_and_no_other() {
+        let document: serde_json::Value = serde_json::from_str(OPENAPI).expect("JSON");
+        let described = document["paths"].as_object().expect("paths").keys();
+        let own = described.map(|path| path.trim_start_matches('/'));
+        let own = own.filter(|path| !path.starts_with("{version}") && !["", "openapi.json"].contains(path));
+        let mut own: Vec<&str> = own.collect();
+        let mut served = PATHS.to_vec();
+        own.sort_unstable();
+        served.sort_unstable();
+        assert_eq!(own, served);
+    }
 }

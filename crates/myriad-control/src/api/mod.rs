@@ -34,4 +34,5 @@ use myriad_exchange::feature::Feature;
 pub(crate) use scope::Scope;
 
 /// The feature, for the list of them.
-pub const FEATURE: Feature = Feature::new("control", directives::ROWS);
+pub const FEATURE: Feature =
+    Feature::new("control", directives::ROWS).examining_locations(directives::examine);

@@ -107,6 +107,11 @@ impl Gate {
         self.checks.iter().any(|check| check.identifies())
     }
 
+    /// Whether nobody comes in who has not said who they are. With `satisfy any` an address may be enough.
+    pub fn identifies_all(&self) -> bool {
+        self.identifies() && !(self.any && self.rules_addresses())
+    }
+
     /// Whether a check rules which addresses may come in: see [`Check::rules_addresses`].
     pub fn rules_addresses(&self) -> bool {
         self.checks.iter().any(|check| check.rules_addresses())

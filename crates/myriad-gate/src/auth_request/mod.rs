@@ -8,6 +8,7 @@ mod settings;
 pub(super) use compile::check;
 pub use compile::{assigned, unasked};
 pub use directives::ROWS;
+pub(super) use settings::AuthRequestSettings;
 
 #[cfg(test)]
 mod tests;

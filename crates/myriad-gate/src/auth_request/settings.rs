@@ -4,7 +4,7 @@ use myriad_conf::Text;
 
 /// One `auth_request_set $variable value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Assigned {
+pub(crate) struct Assigned {
     /// The variable, with its `$`.
     pub variable: Text,
     /// The value, read from the subrequest.
@@ -13,7 +13,7 @@ pub(super) struct Assigned {
 
 /// `auth_request*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct AuthRequestSettings {
+pub(crate) struct AuthRequestSettings {
     /// `auth_request`: the URI that is asked; none for `off`.
     pub uri: Option<Text>,
     /// `auth_request_set`, in source order.
