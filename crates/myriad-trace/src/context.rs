@@ -166,7 +166,7 @@ mod tests {
         let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
         for _ in 0..200_000 {
             let mut value = SOUND.as_bytes().to_vec();
-            for _ in 0..1 + seed % 3 {
+            for _ in 0..=seed % 3 {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let at = (seed >> 33) as usize % value.len();
                 value[at] = (seed >> 20) as u8;

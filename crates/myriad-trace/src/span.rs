@@ -126,7 +126,7 @@ mod tests {
     fn text_of_a_span_is_utf8_whatever_came() {
         assert_eq!(text(b"a\xffb"), "a\u{fffd}b");
         let long = "\u{e9}".repeat(LONGEST_TEXT);
-        assert_eq!(text(&long.as_bytes()[..LONGEST_TEXT + 1]).len(), LONGEST_TEXT);
+        assert_eq!(text(&long.as_bytes()[..=LONGEST_TEXT]).len(), LONGEST_TEXT);
         assert_eq!(text(&[b"x", long.as_bytes()].concat()).len(), LONGEST_TEXT - 1);
     }
 

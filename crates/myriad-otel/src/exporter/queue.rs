@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn no_more_spans_wait_than_there_is_room_for_and_the_rest_is_counted() {
-        let queue = Queue::new(2, 2, Duration::from_secs(3600));
+        let queue = Queue::new(2, 2, Duration::from_hours(1));
         queue.push((0..6).map(|number| vec![number]));
         assert_eq!(queue.dropped(), 2);
         assert_eq!(queue.next(), Some(vec![vec![0], vec![1]]));
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn bytes_are_bounded_too() {
-        let queue = Queue::new(1000, 1000, Duration::from_secs(3600));
+        let queue = Queue::new(1000, 1000, Duration::from_hours(1));
         queue.push((0..20).map(|_| vec![0; 1 << 20]));
         assert_eq!(queue.dropped(), 4);
     }
