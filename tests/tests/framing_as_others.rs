@@ -318,5 +318,6 @@ fn requests_that_two_servers_pass_on_are_read_alike() {
     });
     let differences = differences.into_inner().expect("differences");
     assert!(differences.is_empty(), "{} of {count}:\n{}", differences.len(), differences.join("\n"));
-    assert!(tried.into_inner() > count / 2, "too few cases are passed on to tell anything");
+    let tried = tried.into_inner();
+    assert!(tried > count / 4, "only {tried} of {count} are passed on, too few to tell anything");
 }
