@@ -21,7 +21,7 @@ import time
 
 from servers import PROJECT, family, free_port, program
 
-# Issue figures: seconds, seconds, milliseconds, MB.
+# What it shall keep: seconds, seconds, milliseconds, MB.
 BOUNDS = {"check_s": 2, "reload_s": 3, "slowest_ms": 50, "memory_mb": 200}
 RELOADS = 3
 
