@@ -37,6 +37,14 @@ pub fn of_system() -> Option<Vec<u8>> {
     BUNDLES.iter().find_map(|path| std::fs::read(path).ok())
 }
 
+/// The authorities of a list in PEM, as rustls has them and in DER. One that is odd does not stand in the way of the others.
+pub fn usable(pem: &[u8]) -> (RootCertStore, Vec<Vec<u8>>) {
+    let mut store = RootCertStore::empty();
+    let mut is_usable = |der: &Vec<u8>| store.add(CertificateDer::from(der.as_slice())).is_ok();
+    let certificates = pem::certificates(pem).flatten().filter(|der| is_usable(der)).collect();
+    (store, certificates)
+}
+
 fn roots(issuer: &Issuer) -> Result<Vec<Certificate<'static>>, Error> {
     let text = match &issuer.roots {
         Some(text) => text.clone(),
@@ -48,10 +56,7 @@ fn roots(issuer: &Issuer) -> Result<Vec<Certificate<'static>>, Error> {
             )
         })?,
     };
-    let mut store = RootCertStore::empty();
-    let mut is_usable = |der: &Vec<u8>| store.add(CertificateDer::from(der.as_slice())).is_ok();
-    let usable = pem::certificates(&text).flatten().filter(|der| is_usable(der));
-    let usable: Vec<_> = usable.map(|der| Certificate::from_der(&der).to_owned()).collect();
+    let usable: Vec<_> = usable(&text).1.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
     if usable.is_empty() {
         return Err(Error::Refused(
             "ssl_trusted_certificate holds no certificate of an authority".to_owned(),

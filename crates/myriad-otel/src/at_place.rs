@@ -15,19 +15,19 @@ impl Tracing for AtPlace {
     fn begin(&self, exchange: &mut Exchange) {
         let request = &exchange.request;
         let has_said = |traced: &Rc<Traced>| traced.sampled.get().is_some();
-        // What a visitor's request came to is what its parts have.
-        if request.is_subrequest() || request.received.trace.get().is_some_and(has_said) {
-            return;
-        }
-        let said = self.0.says(exchange);
-        if said.is_none() && !self.0.context.extracts && !self.0.context.injects {
+        // The first place that says it has the say, for what comes of the request, too.
+        let is_decided = request.is_subrequest() || request.received.trace.get().is_some_and(has_said);
+        let said = if is_decided { None } else { self.0.says(exchange) };
+        // Each place on the way says for itself what its origin is told.
+        let context = self.0.context;
+        if said.is_none() && !context.injects && (is_decided || !context.extracts) {
             return;
         }
         let traced = Rc::clone(traced(&exchange.request));
         if said.is_some() {
             traced.sampled.set(said);
         }
-        if self.0.context.injects {
+        if context.injects {
             inject(&mut exchange.request, &traced);
         }
     }

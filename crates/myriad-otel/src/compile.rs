@@ -31,7 +31,7 @@ pub(crate) fn compile(
 ) {
     let own = settings.feature::<OtelSettings>();
     let exports = compiler.model().settings.feature::<OtelSettings>().exporter.is_some();
-    let said = own.trace.as_ref().filter(|said| !exports && said.bytes() != b"off");
+    let said = own.trace.as_ref().filter(|said| !exports && !matches!(said.bytes(), b"off" | b"0"));
     if let Some(said) = said {
         // Every level within inherits it; one error is enough.
         let first = compiler.share(|_| Told::default());
@@ -51,7 +51,8 @@ pub(crate) fn compile(
         Some(text) if text.has_variables() => Rule::Computed(compiler.answer_template(text)),
         Some(text) => Rule::Said(matches!(text.bytes(), b"on" | b"1")),
     };
-    let exporter = compiler.share(Exporter::of);
+    let folder = compiler.folder().to_owned();
+    let exporter = compiler.share(|http| Exporter::of(http, &folder));
     if let Some(exporter) = &*exporter {
         let errors = std::mem::take(&mut *exporter.errors.lock().unwrap_or_else(PoisonError::into_inner));
         for error in errors {

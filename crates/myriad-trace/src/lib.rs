@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `ids` | the numbers of traces and spans |
 //! | `context` | `traceparent` and `tracestate` (W3C Trace Context), read and written |
-//! | `protobuf` | the few forms of Protocol Buffers that the messages need, written |
+//! | `protobuf` | the few forms of Protocol Buffers that the messages need, written and read |
 //! | `span` | a span as a message of OTLP |
 //! | `batch` | spans of one resource together: the request that a collector is sent, and what its answer says |
 

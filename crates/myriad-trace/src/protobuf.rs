@@ -1,4 +1,4 @@
-//! Protocol Buffers, as far as the messages need them, written: <https://protobuf.dev/programming-guides/encoding/>.
+//! Protocol Buffers, as far as the messages need them, written and read: <https://protobuf.dev/programming-guides/encoding/>.
 
 /// Appends a number in the variable length of the format.
 fn varint(mut number: u64, out: &mut Vec<u8>) {

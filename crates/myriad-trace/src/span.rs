@@ -109,13 +109,18 @@ pub(crate) fn attribute(key: &str, value: impl FnOnce(&mut Vec<u8>), out: &mut V
 fn text(value: &[u8]) -> Cow<'_, str> {
     let is_whole = value.len() <= LONGEST_TEXT;
     let value = &value[..value.len().min(LONGEST_TEXT)];
-    match std::str::from_utf8(value) {
+    let text = match std::str::from_utf8(value) {
         // The cut went through a character.
         Err(error) if !is_whole && error.error_len().is_none() => {
             String::from_utf8_lossy(&value[..error.valid_up_to()])
         }
         _ => String::from_utf8_lossy(value),
+    };
+    if text.len() <= LONGEST_TEXT {
+        return text;
     }
+    // What stands for a byte that is none of a character is three bytes long.
+    Cow::Owned(text[..text.floor_char_boundary(LONGEST_TEXT)].to_owned())
 }
 
 #[cfg(test)]
@@ -128,6 +133,7 @@ mod tests {
         let long = "\u{e9}".repeat(LONGEST_TEXT);
         assert_eq!(text(&long.as_bytes()[..=LONGEST_TEXT]).len(), LONGEST_TEXT);
         assert_eq!(text(&[b"x", long.as_bytes()].concat()).len(), LONGEST_TEXT - 1);
+        assert_eq!(text(&[0xff; 2 * LONGEST_TEXT]).len(), LONGEST_TEXT / 3 * 3);
     }
 
     #[test]

@@ -257,7 +257,7 @@ fn what_no_collector_would_take_is_sent_as_what_it_takes() {
     client.rest();
     let span = &collector.servers(1)[0];
     let agent = span["attributes"]["http.user_agent"].as_str().expect("a text");
-    assert!(agent.starts_with("\u{fffd}(\u{fffd}uuu") && agent.len() <= 4110, "{}", agent.len());
+    assert!(agent.starts_with("\u{fffd}(\u{fffd}uuu") && agent.len() <= 4096, "{}", agent.len());
     assert!(span["attributes"]["raw"].as_str().expect("a text").contains('\u{fffd}'));
 }
 
@@ -424,7 +424,8 @@ fn collector_proves_itself_by_tls() {
         http(&collector, trusted, "", "location / { return 204; }")
             .replace("endpoint 127.0.0.1", "endpoint https://localhost")
     };
-    let trusting = by_tls("trusted_certificate @DIR@/authority.crt;");
+    // Named from the folder of the configuration.
+    let trusting = by_tls("trusted_certificate authority.crt;");
     let doubting = by_tls("");
     let server = Server::start(place, &trusting);
     server.get("/trusted");
@@ -445,6 +446,24 @@ fn collector_proves_itself_by_tls() {
     let output = server.test_configuration();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.contains("none.crt\" cannot be read"), "{said}");
+}
+
+/// The receiver's own bound for a message is 4 MB: one that is longer is refused with all that it holds.
+#[test]
+fn batch_is_no_longer_than_a_collector_takes() {
+    let place = Place::new();
+    let collector = Collector::start(&place, "grpc", 0);
+    let conf = http(&collector, "", "large_client_header_buffers 4 16k;", "location / { return 204; }")
+        .replace("interval 20ms", "interval 10s");
+    let server = Server::start(place, &conf);
+    let agent = "a".repeat(8000);
+    for number in 0..400 {
+        let target = format!("/{number}?{agent}");
+        assert_eq!(server.fetch(&Request::get(&target).field("User-Agent", &agent)).status, 204);
+    }
+    server.signal(Signal::QUIT);
+    wait_for("spans", || collector.spans().len() >= 400);
+    assert!(!server.read("error.log").contains("OTel export failure"), "{}", server.read("error.log"));
 }
 
 fn openssl(place: &Place, arguments: &[&str]) {

@@ -42,6 +42,8 @@ fn site(origin: &HttpOrigin) -> String {
             location /propagate {{ otel_trace_context propagate; proxy_pass http://{0}; }}
             location /sampled {{ otel_trace $otel_parent_sampled; otel_trace_context propagate; proxy_pass http://{0}; }}
             location /off {{ otel_trace off; otel_trace_context propagate; proxy_pass http://{0}; }}
+            location /late {{ try_files /none /inject; }}
+            location /parts {{ ssi on; default_type text/html; return 200 '<!--#include virtual=\"/inject\" -->'; }}
             location /again {{ otel_trace off; otel_trace_context inject; try_files /none /propagate; }}
         }}",
         origin.address
@@ -66,6 +68,30 @@ fn origin_is_told_who_asks_in_each_way_of_propagation() {
         assert_eq!(id.starts_with(TRACE), target == "/propagate", "{target}");
         assert!(!id.contains(PARENT), "{target}: a span of its own");
     }
+    // Where the request has begun elsewhere, it is the last place that says what its origin is told.
+    for target in ["/late", "/parts"] {
+        let answer = server.fetch(&traced(target));
+        let id = answer.field("X-Id").expect("a field").to_owned();
+        assert_eq!(answer.text(), format!("00-{id}-01 none"), "{target}");
+    }
+}
+
+/// A page for everybody is fetched by nobody's trace but this server's.
+#[test]
+fn fetch_for_everybody_never_carries_what_a_visitor_calls_its_trace() {
+    let origin = telling_origin();
+    let rules = "proxy_cache pages; proxy_cache_valid 200 1m; shared_fetch_headers on;";
+    let conf = format!(
+        "{EXPORTER} otel_trace on; proxy_cache_path cache keys_zone=pages:1m;
+        server {{ listen 127.0.0.1:@PORT@;
+            location / {{ try_files /none @origin; }}
+            location @origin {{ otel_trace_context inject; {rules} proxy_pass http://{}; }} }}",
+        origin.address
+    );
+    let server = Server::start(Place::new(), &conf);
+    let answer =
+        server.fetch(&Request::get("/page").field("Traceparent", "evil").field("Tracestate", "evil"));
+    assert!(answer.text().starts_with("00-") && answer.text().ends_with("-01 none"), "{}", answer.text());
 }
 
 #[test]

@@ -35,6 +35,9 @@ pub trait SettingsCompiler {
     /// The names of the server that the level stands in.
     fn server_names(&self) -> Vec<ServerName>;
 
+    /// The folder of the configuration, from which the names of its files start.
+    fn folder(&self) -> &std::path::Path;
+
     /// The name or pattern of the location that the level stands in, as it is written; empty outside of one.
     fn location_name(&self) -> &[u8];
 

@@ -20,8 +20,10 @@ const MOST_HEAD: usize = 16 << 10;
 const MOST_MESSAGE: usize = 64 << 10;
 /// Bytes that are written at once.
 const AT_ONCE: usize = 64 << 10;
-/// Statuses after which a batch may be sent again (OTLP, "Failures"); 8 has no time to say, so that it is one of them.
-const AGAIN: [u32; 7] = [1, 4, 8, 10, 11, 14, 15];
+/// Statuses after which a batch may be sent again (OTLP, "Failures"). [`EXHAUSTED`] is one only with a time to wait: without it a message
+/// is too long, and the same one would be so for ever.
+const AGAIN: [u32; 6] = [1, 4, 10, 11, 14, 15];
+const EXHAUSTED: u32 = 8;
 
 /// Sends batches on one connection, which stays.
 #[derive(Default)]
@@ -38,6 +40,8 @@ struct Connection {
 struct Reply {
     status: Option<u16>,
     grpc: Option<(u32, String)>,
+    /// Whether more is said of the status: of 8, when the batch may be sent again.
+    has_details: bool,
     message: Vec<u8>,
     over: bool,
 }
@@ -67,7 +71,7 @@ fn said(error: &io::Error) -> String {
 
 impl Connection {
     fn new(target: &Target, end: Instant) -> io::Result<Self> {
-        let link = Link::connect(target, b"h2", end)?;
+        let link = Link::connect(target, end)?;
         Ok(Self { link, http: Http2::new(MOST_MESSAGE as u32), input: Vec::new() })
     }
 
@@ -198,6 +202,7 @@ impl Reply {
         if let Some(number) = number {
             let why = fields.get(b"grpc-message").unwrap_or_default();
             self.grpc = Some((number, shown(why)));
+            self.has_details = fields.get(b"grpc-status-details-bin").is_some();
         }
     }
 
@@ -206,7 +211,8 @@ impl Reply {
             (Some((0, _)), _) => Ok(self.message.get(5..).and_then(rejected)),
             (Some((status, why)), _) => {
                 let text = format!("gRPC status {status}: {why}");
-                Err(if AGAIN.contains(&status) { Failure::Away(text) } else { Failure::Refused(text) })
+                let again = AGAIN.contains(&status) || status == EXHAUSTED && self.has_details;
+                Err(if again { Failure::Away(text) } else { Failure::Refused(text) })
             }
             (None, Some(status @ (429 | 502 | 503 | 504))) => Err(Failure::Away(format!("status {status}"))),
             (None, status) => {
@@ -240,12 +246,19 @@ mod tests {
     #[test]
     fn what_may_be_sent_again_is_told_from_what_may_not() {
         assert!(matches!(outcome(200, Some("0")), Ok(None)));
-        for number in ["1", "4", "8", "14"] {
+        for number in ["1", "4", "14"] {
             assert!(matches!(outcome(200, Some(number)), Err(Failure::Away(_))), "{number}");
         }
-        for number in ["3", "7", "12", "16"] {
+        // 8 without a time to wait: the message is too long.
+        for number in ["3", "7", "8", "12", "16"] {
             assert!(matches!(outcome(200, Some(number)), Err(Failure::Refused(_))), "{number}");
         }
+        let mut fields = Fields::new();
+        fields.push(b"grpc-status", b"8");
+        fields.push(b"grpc-status-details-bin", b"CAgQAQ");
+        let mut reply = Reply::default();
+        reply.head(200, &fields, true);
+        assert!(matches!(reply.outcome(), Err(Failure::Away(_))));
         assert!(matches!(outcome(503, None), Err(Failure::Away(_))));
         assert!(matches!(outcome(404, None), Err(Failure::Refused(_))));
     }

@@ -8,6 +8,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
 use super::target::Target;
+use super::trust::HTTP2;
 
 /// Addresses of a host that are tried.
 const MOST_ADDRESSES: usize = 4;
@@ -19,12 +20,12 @@ pub(super) enum Link {
 }
 
 impl Link {
-    /// Connects until then, to speak that protocol.
-    pub(super) fn connect(target: &Target, protocol: &[u8], end: Instant) -> io::Result<Self> {
+    /// Connects until then, to speak HTTP/2.
+    pub(super) fn connect(target: &Target, end: Instant) -> io::Result<Self> {
         let stream = reach(&target.endpoint.host, target.endpoint.port, end)?;
         stream.set_nodelay(true)?;
         let Some(trust) = &target.trust else { return Ok(Self::Plain(stream)) };
-        let config = trust.client(protocol).map_err(io::Error::other)?;
+        let config = trust.client().map_err(io::Error::other)?;
         let name = ServerName::try_from(target.endpoint.host.clone()).map_err(io::Error::other)?;
         let session = ClientConnection::new(config, name).map_err(io::Error::other)?;
         let mut link = Self::Secure(Box::new(StreamOwned::new(session, stream)));
@@ -33,7 +34,7 @@ impl Link {
             while secure.conn.is_handshaking() {
                 secure.conn.complete_io(&mut secure.sock)?;
             }
-            if secure.conn.alpn_protocol() != Some(protocol) {
+            if secure.conn.alpn_protocol() != Some(HTTP2) {
                 return Err(io::Error::other("it does not speak HTTP/2 by TLS"));
             }
         }

@@ -21,6 +21,7 @@ mod target;
 mod thread;
 mod trust;
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -49,11 +50,11 @@ pub(crate) struct Exporter {
 static THREADS: Mutex<Vec<(Arc<Shared>, JoinHandle<()>)>> = Mutex::new(Vec::new());
 
 impl Exporter {
-    /// That of a configuration; none where it has none.
-    pub(crate) fn of(http: &HttpConf) -> Option<Self> {
+    /// That of a configuration, whose files are named from that folder; none where it has none.
+    pub(crate) fn of(http: &HttpConf, folder: &Path) -> Option<Self> {
         let own = http.settings.feature::<OtelSettings>();
         let conf = own.exporter.as_ref()?;
-        let (trust, errors) = match trusted(conf) {
+        let (trust, errors) = match trusted(conf, folder) {
             Ok(trust) => (trust, Vec::new()),
             Err(error) => (None, vec![error]),
         };
@@ -107,12 +108,12 @@ pub fn finish(patience: Duration) {
     }
 }
 
-fn trusted(conf: &ExporterConf) -> Result<Option<Trust>, Diagnostic> {
+fn trusted(conf: &ExporterConf, folder: &Path) -> Result<Option<Trust>, Diagnostic> {
     if !conf.endpoint.secure {
         return Ok(None);
     }
     let span = conf.trusted.as_ref().map_or(conf.span, |file| file.span);
-    Trust::of(conf.trusted.as_ref()).map(Some).map_err(|why| {
+    Trust::of(conf.trusted.as_ref(), folder).map(Some).map_err(|why| {
         Diagnostic::error(span, why)
             .help("name a file of certificates in PEM by trusted_certificate, which the user of the workers may read")
     })

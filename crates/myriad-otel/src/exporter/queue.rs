@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 /// Most bytes of spans that wait: what visitors send must not fill the memory, whatever the number of spans is.
 const MOST_BYTES: usize = 16 << 20;
+/// Most bytes of a batch: receivers of gRPC take 4 MB of a message by default, and refuse all of a longer one.
+const MOST_OF_BATCH: usize = 2 << 20;
 
 /// Spans that wait, so many and no more.
 pub(super) struct Queue {
@@ -47,6 +49,7 @@ impl Queue {
     /// Takes spans in, as far as there is room.
     pub(super) fn push(&self, spans: impl IntoIterator<Item = Vec<u8>>) {
         let mut state = self.state();
+        let was_due = self.is_due(&state);
         for span in spans {
             if state.spans.len() + state.taken >= self.most || state.bytes + span.len() > MOST_BYTES {
                 state.dropped += 1;
@@ -59,10 +62,16 @@ impl Queue {
         if first {
             state.since = Some(Instant::now());
         }
-        // The thread sleeps until the interval is over; it must know when that began.
-        if first || state.spans.len() >= self.batch {
+        // The thread sleeps until the interval is over; it must know when that began. It is told once that there is a batch: while its
+        // collector is away, none of those who come meanwhile wakes it.
+        if first || !was_due && self.is_due(&state) {
             self.wake.notify_one();
         }
+    }
+
+    /// Whether as much waits as a batch may have.
+    fn is_due(&self, state: &State) -> bool {
+        state.spans.len() >= self.batch || state.bytes >= MOST_OF_BATCH
     }
 
     /// Waits for a batch: as many spans as it may have, or those of an interval. None once it is closed and nothing waits.
@@ -71,7 +80,7 @@ impl Queue {
         loop {
             let over = state.since.map(|since| since + self.interval);
             let now = Instant::now();
-            if state.spans.len() >= self.batch || state.closed || over.is_some_and(|over| over <= now) {
+            if self.is_due(&state) || state.closed || over.is_some_and(|over| over <= now) {
                 return self.take(&mut state);
             }
             state = match over {
@@ -84,7 +93,14 @@ impl Queue {
     }
 
     fn take(&self, state: &mut State) -> Option<Vec<Vec<u8>>> {
-        let count = state.spans.len().min(self.batch);
+        let mut bytes = 0;
+        let fits = |span: &&Vec<u8>| {
+            bytes += span.len();
+            bytes <= MOST_OF_BATCH
+        };
+        // One that is too long for itself goes alone.
+        let count = state.spans.iter().take(self.batch).take_while(fits).count();
+        let count = count.max(usize::from(!state.spans.is_empty()));
         let batch: Vec<_> = state.spans.drain(..count).collect();
         state.bytes -= batch.iter().map(Vec::len).sum::<usize>();
         state.taken = count;
@@ -152,6 +168,21 @@ mod tests {
         let queue = Queue::new(100, 2, Duration::from_millis(1));
         queue.push([vec![1]]);
         assert_eq!(queue.next(), Some(vec![vec![1]]));
+    }
+
+    #[test]
+    fn a_batch_is_no_longer_than_a_collector_takes() {
+        let queue = Queue::new(1000, 1000, Duration::from_hours(1));
+        queue.push((0..5).map(|_| vec![0; 1 << 20]));
+        let lengths = std::iter::from_fn(|| {
+            queue.close();
+            queue.next()
+        })
+        .map(|batch| batch.len());
+        assert_eq!(lengths.collect::<Vec<_>>(), [2, 2, 1]);
+        let queue = Queue::new(1000, 1000, Duration::from_hours(1));
+        queue.push([vec![0; MOST_OF_BATCH + 1]]);
+        assert_eq!(queue.next().map(|batch| batch.len()), Some(1), "an interval is not waited for");
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! Whom to believe by TLS.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use myriad_acme::roots;
 use myriad_conf::Text;
-use myriad_x509::pem;
+use myriad_tls::tls_path;
 use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
+
+/// What HTTP/2 is called in a handshake (RFC 9113, section 3.1).
+pub(super) const HTTP2: &[u8] = b"h2";
 
 /// The authorities that are believed.
 pub(super) struct Trust {
@@ -15,19 +19,17 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    /// Those of a file, or those that the machine trusts. An error is a sentence.
-    pub(super) fn of(file: Option<&Text>) -> Result<Self, String> {
+    /// Those of a file, whose name starts from that folder, or those that the machine trusts. An error is a sentence.
+    pub(super) fn of(file: Option<&Text>, folder: &Path) -> Result<Self, String> {
         let bytes = match file {
             Some(file) => {
-                let path = file.as_str().ok_or("the path is not valid UTF-8")?;
-                std::fs::read(path).map_err(|error| format!("\"{path}\" cannot be read: {error}"))?
+                let path = tls_path(folder, file);
+                std::fs::read(&path)
+                    .map_err(|error| format!("\"{}\" cannot be read: {error}", path.display()))?
             }
-            None => myriad_acme::roots::of_system().ok_or("this machine has no list of authorities")?,
+            None => roots::of_system().ok_or("this machine has no list of authorities")?,
         };
-        let mut store = RootCertStore::empty();
-        // One that is odd does not stand in the way of the others.
-        let mut is_usable = |der: &Vec<u8>| store.add(CertificateDer::from(der.as_slice())).is_ok();
-        let certificates: Vec<_> = pem::certificates(&bytes).flatten().filter(|der| is_usable(der)).collect();
+        let (store, certificates) = roots::usable(&bytes);
         if certificates.is_empty() {
             return Err("no certificate of an authority was found".to_owned());
         }
@@ -39,12 +41,12 @@ impl Trust {
         &self.certificates
     }
 
-    /// The client's side of TLS that speaks this protocol.
-    pub(super) fn client(&self, protocol: &[u8]) -> Result<Arc<ClientConfig>, rustls::Error> {
+    /// The client's side of TLS that speaks HTTP/2.
+    pub(super) fn client(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
         let mut config = builder.with_root_certificates(self.store.clone()).with_no_client_auth();
-        config.alpn_protocols = vec![protocol.to_vec()];
+        config.alpn_protocols = vec![HTTP2.to_vec()];
         Ok(Arc::new(config))
     }
 }

@@ -41,6 +41,10 @@ impl SettingsCompiler for Compile<'_> {
         self.server_names.clone()
     }
 
+    fn folder(&self) -> &std::path::Path {
+        self.around.folder
+    }
+
     fn location_name(&self) -> &[u8] {
         &self.location_name
     }
