@@ -367,6 +367,9 @@ const WITHOUT_SECRET: &str = "upstream shop { zone shop 64k; server 127.0.0.1:1;
     server { listen 127.0.0.1:@PORT@;
         location /api/ { api write=on; allow 127.0.0.1; deny all; }
         location /pass/ { api write=on; auth_basic x; auth_basic_user_file @DIR@/users; }
+        location /limited/ { api write=on; limit_except GET { auth_basic x; auth_basic_user_file @DIR@/users; }
+            location /limited/page/ { auth_basic off; return 204; } }
+        location /copied { mirror /pass/9/http/upstreams/shop/servers; proxy_pass http://127.0.0.1:@PORT@/pass/9/nginx; }
         location /any/ { api write=on; satisfy any; allow 127.0.0.1; auth_basic x; auth_basic_user_file @DIR@/users; } }";
 
 #[test]
@@ -391,7 +394,15 @@ fn api_that_may_write_and_asks_for_no_secret_answers_and_changes_nothing() {
             assert!(text.contains("write secret_sha256=HASH behind \"api write=on\""), "{text}");
         }
     }
-    assert_eq!((change("pass", &[]).status, change("pass", &password).status), (401, 201));
+    for location in ["pass", "limited"] {
+        assert_eq!((change(location, &[]).status, change(location, &password).status), (401, 201));
+    }
+    // A copy of a request is asked for no password, and changes nothing.
+    let copied =
+        Request::post("/copied", "{\"server\":\"127.0.0.1:3\"}").field("Content-Type", "application/json");
+    server.fetch(&copied);
+    server.log_has("subrequest: \"/pass/9/http/upstreams/shop/servers\"");
+    assert!(!server.get("/api/9/http/upstreams/shop/servers").text().contains("127.0.0.1:3"));
     server.log_has("api forbidden: changes need a secret");
     let told = server.test_configuration();
     let warnings = String::from_utf8_lossy(&told.stderr).into_owned();

@@ -134,6 +134,7 @@ impl Builder<'_> {
             prefix.clone_from(&location.pattern);
         }
         self.examine_block(&location.settings, location.span);
+        location.limit_except = limit_except.and_then(|node| self.limit_except(node, &location.settings));
         for examine in self.registry.location_examinations() {
             examine(location, &mut self.findings);
         }
@@ -142,7 +143,6 @@ impl Builder<'_> {
             self.check_pass_uri(&location.settings, defaults(self.registry));
         }
         location.rewrite = self.steps(steps, &location.settings, Contexts::LOCATION_IF);
-        location.limit_except = limit_except.and_then(|node| self.limit_except(node, &location.settings));
         for node in locations {
             let inner = self.location(node, &location.settings, Some((location.matcher, &location.pattern)));
             location.locations.extend(inner);

@@ -55,7 +55,9 @@ pub(crate) fn who_may(request: &Request, directive: &str) -> Result<Admitted, St
     if !knows_who && !own_host::is_known(request) {
         return Err(unknown_host(request, directive).answer());
     }
-    Ok(Admitted { ruled, proven: gate.is_some_and(|gate| gate.identifies_all()) })
+    // Nobody is asked for a password at a subrequest, as `mirror` and `post_action` make them.
+    let proven = !request.is_subrequest() && gate.is_some_and(|gate| gate.identifies_all());
+    Ok(Admitted { ruled, proven })
 }
 
 /// What `-t --explain` is told.

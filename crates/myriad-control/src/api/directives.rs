@@ -56,7 +56,9 @@ fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let Some(span) = location.settings.feature::<ApiSettings>().without_secret else { return };
     let is_said = findings.iter().any(|finding| finding.span == span);
-    if !is_said && !identifies(&location.settings) {
+    // `limit_except GET { auth_basic ... }` asks whoever would change something.
+    let limited = location.limit_except.as_ref().is_some_and(|limit| identifies(&limit.settings));
+    if !is_said && !limited && !identifies(&location.settings) {
         let message = "\"api write=on\" without a secret answers, and refuses every change";
         let help = "write secret_sha256=HASH behind it, where HASH is what \"printf %s SECRET | sha256sum\" prints, or ask for a password in the location (auth_basic)";
         findings.push(Diagnostic::warning(span, message).help(help));
@@ -70,7 +72,8 @@ struct ApiSettings {
     without_secret: Option<Span>,
 }
 
-myriad_conf::feature_settings!(ApiSettings);
+// A location within has no `api` by this one.
+myriad_conf::feature_settings!(ApiSettings, |_| Some(ApiSettings::default()));
 
 #[derive(Debug, Default)]
 struct Api {
