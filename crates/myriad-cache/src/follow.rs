@@ -180,7 +180,7 @@ fn streaming(
     let origin = cached.origin;
     let mut answer = page::answer_of_head(meta);
     exchange.request.cache.shown.stored = true;
-    origin_fields::show(&mut exchange.request, meta);
+    origin_fields::show_head(&mut exchange.request, meta);
     answer.own_head = origin.answer.passes_head;
     let length = reader.announced();
     answer.ranges = length.is_some() && meta.status == 200;

@@ -3,8 +3,8 @@
 use myriad_http::Fields;
 use myriad_http::lines::{line_named, lines_named};
 
-use myriad_exchange::exchange::Request;
-use myriad_page::{PageMeta, PageView};
+use myriad_exchange::exchange::{Request, StoredFields, of_page};
+use myriad_page::{Page, PageMeta, PageView};
 
 /// Keeps with a page what the configuration reads of its origin's fields and no visitor is sent; what `fields` has not stays as
 /// it was in the `older` lines. Never cookies, which are one visitor's.
@@ -30,19 +30,30 @@ fn write_line(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Has `$upstream_http_*` show the fields of a stored page. Nothing is done where nothing in the configuration reads them, nor for
-/// whom the page was just fetched: the whole head of the origin is at hand then.
-pub(crate) fn show(request: &mut Request, page: PageView<'_>) {
-    if request.runtime().origin_fields.is_empty() || request.cache.journey.fetched {
+/// Has `$upstream_http_*` show the fields of a stored page.
+pub(crate) fn show(request: &mut Request, page: &Page) {
+    if is_shown(request) {
+        request.cache.origin_fields = Some(StoredFields::Page(page.clone()));
+    }
+}
+
+/// Whether it does: not where nothing in the configuration reads them, nor for whom the page was just fetched, as the whole head of
+/// the origin is at hand then.
+fn is_shown(request: &Request) -> bool {
+    !request.runtime().origin_fields.is_empty() && !request.cache.journey.fetched
+}
+
+/// The same of a page that still arrives.
+pub(crate) fn show_head(request: &mut Request, page: PageView<'_>) {
+    if !is_shown(request) {
         return;
     }
     let mut fields = Fields::new();
     for name in &request.runtime().origin_fields {
         let name = name.as_bytes();
-        let lines = if line_named(page.lines(), name).is_some() { page.lines() } else { page.unsent() };
-        lines_named(lines, name).for_each(|value| fields.push(name, value));
+        of_page(page, name).for_each(|value| fields.push(name, value));
     }
-    request.cache.origin_fields = Some(Box::new(fields));
+    request.cache.origin_fields = Some(StoredFields::Head(Box::new(fields)));
 }
 
 #[cfg(test)]
@@ -62,9 +73,9 @@ mod tests {
         let meta = keep(&exchange.request, page.meta().to_owned(), &sent.fields, b"");
         assert_eq!(meta.view().unsent(), b"x-gone: 3\r\n");
         exchange.request.cache.journey.fetched = fetched;
-        show(&mut exchange.request, meta.view());
+        show_head(&mut exchange.request, meta.view());
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let fields = exchange.request.cache.origin_fields.as_deref()?;
+        let Some(StoredFields::Head(fields)) = &exchange.request.cache.origin_fields else { return None };
         Some(fields.iter().map(|(name, value)| (text(name), text(value))).collect())
     }
 
@@ -74,6 +85,19 @@ mod tests {
         fields.sort();
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(fields, [pair("x-a", "1"), pair("x-a", "2"), pair("x-gone", "3")]);
+    }
+
+    #[test]
+    fn page_of_the_store_is_asked_when_a_field_is_read() {
+        let site = site("add_header X-Seen $upstream_http_x_a; fastcgi_ignore_headers Set-Cookie;");
+        let mut exchange = keyed(&site, &[]);
+        let page =
+            store(&mut exchange, &head(200, &[("X-A", "1"), ("X-A", "2"), ("Set-Cookie", "a=b")]), 60_000);
+        show(&mut exchange.request, &page);
+        let shown = exchange.request.cache.origin_fields.as_ref().expect("a page");
+        let values = |name: &'static str| shown.get_all(name.as_bytes()).collect::<Vec<_>>();
+        assert_eq!(values("x-a"), [b"1", b"2"]);
+        assert!(values("x-b").is_empty() && values("set-cookie").is_empty());
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, statu
     if origin.answer.intercept_errors && code >= 300 && error_pages::has_page_now(exchange, code) {
         return Next::Done(Step::Error(code));
     }
-    origin_fields::show(&mut exchange.request, page.meta());
+    origin_fields::show(&mut exchange.request, &page);
     let redirects = page.meta().redirects;
     let born = page.meta().lifetime().born.unwrap_or(page.stored_at());
     let on_disk = disk::body(&mut exchange.request, &page);

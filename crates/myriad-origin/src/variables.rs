@@ -122,23 +122,24 @@ fn response_time(request: &Request, out: &mut Vec<u8>) -> bool {
     })
 }
 
-/// The fields of the answer that is passed on, be it the origin's own or a stored page.
-fn fields(request: &Request) -> Option<&Fields> {
-    let stored = request.cache.origin_fields.as_deref();
-    stored.or_else(|| Some(&request.origin.as_ref()?.head.as_ref()?.fields))
+/// The head of the answer that is passed on; none where that is a stored page.
+fn head(request: &Request) -> Option<&Fields> {
+    let is_stored = request.cache.origin_fields.is_some();
+    Some(&request.origin.as_ref().filter(|_| !is_stored)?.head.as_ref()?.fields)
+}
+
+/// The values of a field of the answer that is passed on, be it the origin's own or a stored page.
+fn values<'a>(request: &'a Request, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    let stored = request.cache.origin_fields.iter().flat_map(move |stored| stored.get_all(name));
+    stored.chain(head(request).into_iter().flat_map(move |head| head.get_all(name)))
 }
 
 fn ready_field<'a>(request: &'a Request, rest: &'a Rest) -> Borrowed<'a> {
-    match fields(request) {
-        Some(fields) => single(fields.get_all(rest.as_text().as_bytes())),
-        None => Some(None),
-    }
+    single(values(request, rest.as_text().as_bytes()))
 }
 
 fn made_field(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
-    if let Some(fields) = fields(request) {
-        join(fields.get_all(rest.as_text().as_bytes()), b", ", out);
-    }
+    join(values(request, rest.as_text().as_bytes()), b", ", out);
     true
 }
 
@@ -153,7 +154,7 @@ fn trailer(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
 /// The value that the origin sets a cookie to.
 fn cookie(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
     let name = rest.as_text().as_bytes();
-    let cookies = fields(request).into_iter().flat_map(|fields| fields.known_all(Known::SetCookie));
+    let cookies = head(request).into_iter().flat_map(|head| head.known_all(Known::SetCookie));
     let mut values = cookies.filter_map(|cookie| {
         let pair = cookie.split(|byte| *byte == b';').next()?;
         let equals = pair.iter().position(|byte| *byte == b'=')?;
@@ -169,6 +170,7 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
+    use myriad_exchange::exchange::StoredFields;
     use myriad_http::{Fields, ResponseHead};
     use myriad_serve::testing::variables::{Case, lacks, shown, shows};
 
@@ -222,7 +224,7 @@ mod tests {
         );
         lacks(&mut exchange, &["upstream_http_x_c", "upstream_cookie_b", "upstream_trailer_x_a"]);
         let stored: Fields = [("X-A", "stored")].into_iter().collect();
-        exchange.request.cache.origin_fields = Some(stored.into());
+        exchange.request.cache.origin_fields = Some(StoredFields::Head(stored.into()));
         shows(&mut exchange, &[("upstream_http_x_a", "stored")]);
         lacks(&mut exchange, &["upstream_http_x_b", "upstream_cookie_a"]);
     }

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use myriad_http::Fields;
 use myriad_policy::CacheStatus;
 
 use super::Slice;
 use myriad_page::Page;
+
+use super::StoredFields;
 
 /// What the cache has found out for a request.
 #[derive(Default)]
@@ -17,7 +18,7 @@ pub struct CacheFacts {
     /// A page that is no longer fresh, to stand in for a failure.
     pub stale: Option<Page>,
     /// What `$upstream_http_*` shows of a stored page that this request is answered with; none where nothing shows it.
-    pub origin_fields: Option<Box<Fields>>,
+    pub origin_fields: Option<StoredFields>,
     /// By which fields the page varies, where that was found out by asking for it.
     pub varies: Option<Vec<u8>>,
     /// The codings of a client that takes none of those that are made here.

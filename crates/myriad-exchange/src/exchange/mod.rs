@@ -26,6 +26,7 @@ mod sink;
 pub mod size;
 mod slice;
 mod step;
+mod stored_fields;
 mod target;
 mod traced;
 pub mod variables;
@@ -54,6 +55,7 @@ pub use step::{
     AfterSent, Check, Counting, Engine, FolderHandler, Gate, Handler, HeadEdit, Hold, MethodHandler, Pending,
     Start, Step, Tracing, Verdict, VisitorClasses, Waiting,
 };
+pub use stored_fields::{StoredFields, of_page};
 pub use traced::{Traced, Wait};
 pub use variables::DocumentedVariable;
 pub use visit::{LimitStatus, Visit};
