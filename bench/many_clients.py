@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-from servers import PROJECT, family, free_port, program
+from servers import PROJECT, free_port, program, proportional_bytes
 
 # As many open files as this process may have.
 FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -48,14 +48,6 @@ http {{
     return path
 
 
-def memory_kb(pid):
-    total = 0
-    for one in family(pid):
-        text = pathlib.Path(f"/proc/{one}/smaps_rollup").read_text()
-        total += next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
-    return total
-
-
 def ab(port, options):
     count = options.clients * 20
     done = subprocess.run([program("ab"), "-k", "-r", "-q", "-c", str(options.clients), "-n", str(count), "-s", "60",
@@ -80,7 +72,7 @@ def wrk(port, options):
 
 def idle(port, pid, options):
     """Bytes of a connection that has asked once and waits; how many of them have an answer when they ask again."""
-    before = memory_kb(pid)
+    before = proportional_bytes(pid)
     held = []
     question = b"GET /page.html HTTP/1.1\r\nHost: localhost\r\n\r\n"
     for number in range(options.idle):
@@ -92,13 +84,13 @@ def idle(port, pid, options):
         if number % 500 == 499:
             answered(held[-500:])
     time.sleep(2)
-    after = memory_kb(pid)
+    after = proportional_bytes(pid)
     for one in held:
         one.sendall(question)
     answers = answered(held)
     for one in held:
         one.close()
-    return {"idle_bytes": (after - before) * 1024 / options.idle, "idle_errors": options.idle - answers}
+    return {"idle_bytes": (after - before) / options.idle, "idle_errors": options.idle - answers}
 
 
 def answered(connections):
@@ -138,7 +130,7 @@ def measured(name, binary, folder, options):
                     break
             time.sleep(0.02)
         found = {**ab(port, options), **wrk(port, options)}
-        found["busy_mb"] = memory_kb(process.pid) / 1024
+        found["busy_mb"] = proportional_bytes(process.pid) / 2**20
     finally:
         process.terminate()
         process.wait(60)

@@ -21,7 +21,7 @@ import threading
 import time
 
 import h3
-from servers import PROJECT, family, free_port, program
+from servers import PROJECT, family, free_port, program, proportional_bytes
 
 GROWTH = 1.05
 THREADS = 4
@@ -61,17 +61,6 @@ http {{
 }}
 """)
     return path
-
-
-def memory_kb(pid):
-    total = 0
-    for one in family(pid):
-        try:
-            text = pathlib.Path(f"/proc/{one}/smaps_rollup").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        total += next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
-    return total
 
 
 def descriptors(pid):
@@ -235,7 +224,7 @@ def reloads(folder, ports, count):
         if number in (0, count // 2, count - 1):
             # What is older ends with the exchanges that began with it.
             time.sleep(2)
-            memory.append((memory_kb(serving(folder)), descriptors(serving(folder))))
+            memory.append((proportional_bytes(serving(folder)), descriptors(serving(folder))))
     return memory
 
 
@@ -255,8 +244,8 @@ def measured(folder, options):
         # What a busy server takes is there before the first reload.
         time.sleep(0 if options.alone else 20)
         memory = reloads(folder, ports, options.reloads)
-        for when, (kb, files) in zip(("first", "middle", "last"), memory):
-            print(f"after the {when:6} reload: {kb / 1024:.1f} MB, {files} descriptors", flush=True)
+        for when, (size, files) in zip(("first", "middle", "last"), memory):
+            print(f"after the {when:6} reload: {size / 2**20:.1f} MB, {files} descriptors", flush=True)
         before = {name: sum(one.asked for one in group) for name, group in by_protocol.items()}
         old = [upgrade(folder) for _ in range(options.upgrades) if time.sleep(0.5) is None]
         wait_until(lambda: not any(alive(pid) for pid in old if pid != process.pid), "the old processes to end", 120)

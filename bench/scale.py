@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 
-from servers import PROJECT, family, free_port, program
+from servers import PROJECT, free_port, program, proportional_bytes
 
 # What it shall keep: seconds, seconds, milliseconds, MB.
 BOUNDS = {"check_s": 2, "reload_s": 3, "slowest_ms": 50, "memory_mb": 200}
@@ -106,18 +106,6 @@ http {{
 }}
 """)
     return path
-
-
-def memory_mb(pid, ended=()):
-    """What the processes hold apart from each other, and what they share counted once (PSS)."""
-    total = 0
-    for one in family(pid):
-        try:
-            text = pathlib.Path(f"/proc/{one}/smaps_rollup").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        total += next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
-    return total / 1024
 
 
 class Visitor(threading.Thread):
@@ -211,7 +199,7 @@ def measured(name, binary, folder, options):
         expected = ssl.PEM_cert_to_DER_cert((folder / "pairs" / f"{options.servers - 1}.crt").read_text())
         assert certificate_of(tls_port, last) == expected, "not the server's certificate"
         time.sleep(1)
-        found["memory_mb"] = memory_mb(process.pid)
+        found["memory_mb"] = proportional_bytes(process.pid) / 2**20
         reloads, memory, slowest, median = [], [], 0, []
         for number in range(RELOADS):
             label = f"new{number}"
@@ -232,7 +220,7 @@ def measured(name, binary, folder, options):
             slowest = max(slowest, visitor.slowest_ms)
             median.append(sorted(visitor.times)[len(visitor.times) * 99 // 100])
             time.sleep(1.5)
-            memory.append(memory_mb(process.pid))
+            memory.append(proportional_bytes(process.pid) / 2**20)
         found.update(reload_s=max(reloads), slowest_ms=slowest, p99_ms=max(median), reloaded_mb=memory[-1])
     finally:
         process.terminate()

@@ -80,19 +80,32 @@ def cpu_seconds(pid):
     return seconds
 
 
-def resident_bytes(pid):
-    """Resident memory of a process tree; shared pages count once a process, as `ps` counts them.
+def rolled_up(members, *fields):
+    """Bytes of each of these fields of smaps_rollup, over all members; one that has ended adds nothing.
 
-    From smaps_rollup, which counts the pages; VmRSS of /proc/PID/status lags behind by some hundred KB on each core.
+    smaps_rollup counts the pages; VmRSS of /proc/PID/status lags behind by some hundred KB on each core.
     """
-    total = 0
-    for member in family(pid):
+    totals = dict.fromkeys(fields, 0)
+    for member in members:
         try:
             rollup = pathlib.Path(f"/proc/{member}/smaps_rollup").read_text()
         except OSError:
             continue
-        total += sum(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Rss:"))
-    return total
+        for line in rollup.splitlines():
+            name, _, value = line.partition(":")
+            if name in totals:
+                totals[name] += int(value.split()[0]) * 1024
+    return list(totals.values())
+
+
+def resident_bytes(pid):
+    """Resident memory of a process tree; shared pages count once a process, as `ps` counts them."""
+    return rolled_up(family(pid), "Rss")[0]
+
+
+def proportional_bytes(pid):
+    """Memory of a process tree: what its processes hold apart from each other, and what they share counted once (PSS)."""
+    return rolled_up(family(pid), "Pss")[0]
 
 
 class Server:

@@ -15,7 +15,6 @@ For a limit of the kernel's own, run it in a group: systemd-run --scope -p Memor
 
 import argparse
 import asyncio
-import contextlib
 import os
 import pathlib
 import random
@@ -30,7 +29,7 @@ import time
 
 import report
 from bench import OUT, PROJECT
-from servers import MYRIAD, Unavailable, family, free_port
+from servers import MYRIAD, Unavailable, family, free_port, rolled_up
 from shield import BROWSER, beside, milliseconds, p99
 
 HEADING = "\n## A machine of 2 GB\n"
@@ -111,17 +110,6 @@ def crowd(port, clients, pages, seconds, queue):
     queue.put(asyncio.run(everybody()))
 
 
-def memory(pid):
-    """Pss and swapped Pss of a process and its children, bytes."""
-    pss = swapped = 0
-    for member in family(pid):
-        with contextlib.suppress(OSError):
-            rollup = pathlib.Path(f"/proc/{member}/smaps_rollup").read_text()
-            pss += 1024 * int(re.search(r"^Pss: +(\d+)", rollup, re.M)[1])
-            swapped += 1024 * int(re.search(r"^SwapPss: +(\d+)", rollup, re.M)[1])
-    return pss, swapped
-
-
 def sockets():
     """Memory of the sockets of the machine, bytes."""
     pages = re.findall(r"^(?:TCP|UDP): .*\bmem (\d+)", pathlib.Path("/proc/net/sockstat").read_text(), re.M)
@@ -144,7 +132,7 @@ class Watch(threading.Thread):
 
     def run(self):
         while not self.over.wait(1):
-            taken = {name: memory(pid()) for name, pid in self.processes.items()}
+            taken = {name: rolled_up(family(pid()), "Pss", "SwapPss") for name, pid in self.processes.items()}
             taken["sockets"] = (max(0, sockets() - self.sockets), 0)
             for name, (pss, _) in taken.items():
                 self.of_each[name] = max(self.of_each.get(name, 0), pss)

@@ -34,7 +34,7 @@ from email.utils import parsedate_to_datetime
 import faults
 from bench import PROJECT
 from faults import BROKEN, MADE, STORED
-from servers import Unavailable, family, free_port, myriad_binary
+from servers import Unavailable, family, free_port, myriad_binary, rolled_up
 from small_machine import READERS, answer_of
 
 STRANGERS, MEMBERS, PAUSE = 16, 3, 0.1
@@ -303,9 +303,9 @@ class Judge:
         figures = {}
         for name, pids in (("supervisor", [self.stand.process.pid]), ("worker", self.stand.workers())):
             with contextlib.suppress(OSError):
-                rollups = [pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in pids]
-                figures[f"{name}, KB"] = sum(int(re.search(r"^Pss: +(\d+)", text, re.M)[1]) for text in rollups)
-                figures[f"{name}, descriptors"] = sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)
+                descriptors = sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)  # fails if one of them has ended
+                figures[f"{name}, KB"] = rolled_up(pids, "Pss")[0] // 1024
+                figures[f"{name}, descriptors"] = descriptors
                 figures[f"{name}, processes"] = len(pids)
         self.figures.append(figures)
         print("  ".join(f"{name} {value}" for name, value in figures.items()), flush=True)

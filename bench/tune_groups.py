@@ -28,7 +28,7 @@ import time
 import report
 from bench import OUT, PROJECT, hold_machine
 from object_cache import length, record
-from servers import myriad_binary
+from servers import myriad_binary, rolled_up
 
 CLIENTS, TICK = 8, os.sysconf("SC_CLK_TCK")
 # The pool as Debian's www.conf has it.
@@ -134,12 +134,8 @@ class Stack:
 
     def memory(self):
         """MB of all programs, each shared page once."""
-        total = 0
-        for name, _ in self.children:
-            for pid in self.families(name):
-                with contextlib.suppress(OSError):
-                    total += int(re.search(r"Pss: +(\d+)", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text())[1])
-        return total / 1024
+        members = [pid for name, _ in self.children for pid in self.families(name)]
+        return rolled_up(members, "Pss")[0] / 2**20
 
     def ask(self, target, **more):
         """What PHP makes of a target."""
