@@ -8,6 +8,7 @@ forgiven. Exits with 1 where a request fails, or memory after the last reload is
 """
 
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -21,7 +22,7 @@ import threading
 import time
 
 import h3
-from servers import PROJECT, family, free_port, program, proportional_bytes
+from servers import PROJECT, family, free_port, program, proportional_bytes, wait_until
 
 GROWTH = 1.05
 THREADS = 4
@@ -179,14 +180,6 @@ def label(port):
         return answer.rpartition(b"\r\n\r\n")[2].decode()
 
 
-def wait_until(true, what, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            raise SystemExit(f"{what}: not within {seconds} s")
-        time.sleep(0.01)
-
-
 def serving(folder):
     """The process of the pid file; 0 for the moment in which an upgrade has renamed the file and written none."""
     try:
@@ -204,7 +197,6 @@ def alive(pid):
 
 def upgrade(folder):
     """What `myriad upgrade` does, by signals."""
-    import os
     old = serving(folder)
     os.kill(old, signal.SIGUSR2)
     wait_until(lambda: serving(folder) not in (0, old), "the new binary")
@@ -215,7 +207,6 @@ def upgrade(folder):
 
 
 def reloads(folder, ports, count):
-    import os
     memory = []
     for number in range(count):
         configuration(folder, ports, f"r{number}")
@@ -229,7 +220,6 @@ def reloads(folder, ports, count):
 
 
 def measured(folder, options):
-    import os
     ports = free_port(), free_port()
     certificate(folder)
     path = configuration(folder, ports, "start")

@@ -19,11 +19,13 @@ import tempfile
 import threading
 import time
 
-from servers import PROJECT, free_port, program, proportional_bytes
+from servers import PROJECT, free_port, program, proportional_bytes, wait_until
 
 # What it shall keep: seconds, seconds, milliseconds, MB.
 BOUNDS = {"check_s": 2, "reload_s": 3, "slowest_ms": 50, "memory_mb": 200}
 RELOADS = 3
+# Between two looks for a new generation, seconds: what the times are exact to.
+PAUSE = 0.002
 
 
 def certificates(folder, count):
@@ -156,16 +158,8 @@ def certificate_of(tls_port, host):
             return secure.getpeercert(True)
 
 
-def wait_until(true, seconds, what):
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            raise SystemExit(f"{what}: not within {seconds} s")
-        time.sleep(0.002)
-
-
 def generation(port, host):
-    """What the server says at /generation, which the reload changes."""
+    """The word of the redirect from /old/, which each reload changes."""
     with socket.create_connection(("127.0.0.1", port), 30) as connection:
         connection.sendall(f"GET /old/ HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
         answer = b""
@@ -194,7 +188,7 @@ def measured(name, binary, folder, options):
                 return generation(port, last) == b"new"
             except OSError:
                 return False
-        wait_until(answers, 120, f"{name} start")
+        wait_until(answers, f"{name} start", 120, PAUSE)
         found["start_s"] = time.monotonic() - begun
         expected = ssl.PEM_cert_to_DER_cert((folder / "pairs" / f"{options.servers - 1}.crt").read_text())
         assert certificate_of(tls_port, last) == expected, "not the server's certificate"
@@ -210,7 +204,7 @@ def measured(name, binary, folder, options):
             time.sleep(0.3)
             begun = time.monotonic()
             process.send_signal(signal.SIGHUP)
-            wait_until(lambda label=label: generation(port, last) == label.encode(), 120, f"{name} reload")
+            wait_until(lambda label=label: generation(port, last) == label.encode(), f"{name} reload", 120, PAUSE)
             reloads.append(time.monotonic() - begun)
             time.sleep(0.5)
             visitor.over.set()

@@ -35,6 +35,14 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def wait_until(true, what, seconds=60, pause=0.01):
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"{what}: not within {seconds} s")
+        time.sleep(pause)
+
+
 def fill(template, values):
     """`template` (a path) with every {{word}} replaced; an unknown word is an error."""
     text = template.read_text()
