@@ -65,7 +65,7 @@ def wrk(port, options):
     p99 = re.search(r"99%\s+([\d.]+)(us|ms|s)", done.stdout)
     errors = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", done.stdout)
     other = re.search(r"Non-2xx or 3xx responses: (\d+)", done.stdout)
-    return {"wrk_errors": sum(map(int, errors.groups())) if errors else 0 + (int(other[1]) if other else 0),
+    return {"wrk_errors": (sum(map(int, errors.groups())) if errors else 0) + (int(other[1]) if other else 0),
             "wrk_p99_ms": float(p99[1]) * {"us": 0.001, "ms": 1, "s": 1000}[p99[2]],
             "wrk_per_second": float(re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)[1])}
 
