@@ -148,16 +148,19 @@ soak: ## a real WordPress under traffic while everything fails in turn, for SECO
 	@bench/soak.py --seconds $(or $(SECONDS),3600) $(SOAK)
 
 bench-scale: ## 5,000 servers with a certificate each and 50,000 locations: check, start, reload, memory, beside nginx
+	@scripts/install-packages up bench
 	@$(MAKE) --no-print-directory build
-	@python3 bench/scale.py $(BENCH)
+	@bench/scale.py $(BENCH)
 
 bench-reloads: ## 200 reloads and 20 upgrades of the binary under load: lost requests, memory (BENCH="--alone": without load)
+	@scripts/install-packages up bench
 	@$(MAKE) --no-print-directory build
-	@python3 bench/reloads.py $(BENCH)
+	@bench/reloads.py $(BENCH)
 
 bench-clients: ## 10,000 clients that ask and 50,000 that are silent, beside nginx (BENCH="--idle 12000")
+	@scripts/install-packages up bench
 	@$(MAKE) --no-print-directory build
-	@python3 bench/many_clients.py $(BENCH)
+	@bench/many_clients.py $(BENCH)
 
 bench-instructions: ## instructions of a hit, the same on a busy machine (BENCH="--before ../old": beside an earlier commit)
 	@scripts/install-packages up bench

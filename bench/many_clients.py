@@ -1,6 +1,7 @@
+#!/usr/bin/env python3
 """Ten thousand clients that ask, fifty thousand that are silent: errors, the slowest hundredth, memory; nginx beside it.
 
-    python3 bench/many_clients.py [--clients 10000] [--idle 50000] [--seconds 10] [--binary target/release/myriad]
+    bench/many_clients.py [--clients 10000] [--idle 50000] [--seconds 10] [--binary target/release/myriad]
 
 The limit of open files (ulimit -Hn) must be above the number of idle connections; where it is not, fewer are held. Each server answers a small page over kept connections to `ab -k`, then to wrk;
 then it holds idle connections from several addresses of loopback, all of which ask once at the end. Exits with 1 where an answer

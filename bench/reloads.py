@@ -1,6 +1,7 @@
+#!/usr/bin/env python3
 """Reloads and upgrades of the binary under load: is a request lost, does memory grow?
 
-    python3 bench/reloads.py [--reloads 200] [--upgrades 20] [--binary target/release/myriad]
+    bench/reloads.py [--reloads 200] [--upgrades 20] [--binary target/release/myriad]
 
 Asks over HTTP/1, HTTP/1 with TLS, HTTP/2 and, where bench/quic is built, HTTP/3 all the while. A request that went out on a kept
 connection which the server had closed meanwhile is sent again, as RFC 9112 section 9.3.1 has clients do; nothing else is

@@ -1,6 +1,7 @@
+#!/usr/bin/env python3
 """Thousands of servers: how long a check, a start and a reload take, what a hit waits for meanwhile, and what it all costs in memory.
 
-    python3 bench/scale.py [--servers 5000] [--locations 50000] [--binary target/release/myriad] [--only myriad,nginx]
+    bench/scale.py [--servers 5000] [--locations 50000] [--binary target/release/myriad] [--only myriad,nginx]
 
 Writes the configuration and a certificate for each server into a temporary folder, starts Myriad and the installed nginx with
 it, one after the other, and asks a page over a kept connection all through a reload. Exits with 1 where a bound is exceeded.
