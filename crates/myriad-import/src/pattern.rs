@@ -137,7 +137,8 @@ pub(crate) fn is_balanced(pattern: &str) -> bool {
 /// Word of the nginx language in double quotes. A backslash is doubled where the language would take it for itself.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
-    let mut letters = text.chars().peekable();
+    // Control characters go first: one that stood between a backslash and a quote would hide what the backslash does.
+    let mut letters = text.chars().filter(|letter| !letter.is_control()).peekable();
     while let Some(letter) = letters.next() {
         match (letter, letters.peek()) {
             ('"', _) => out.push_str("\\\""),
@@ -149,7 +150,6 @@ pub(crate) fn quoted(text: &str) -> String {
                     out.push_str("\\\\");
                 }
             }
-            (letter, _) if letter.is_control() => {}
             (letter, _) => out.push(letter),
         }
     }

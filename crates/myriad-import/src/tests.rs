@@ -122,6 +122,12 @@ fn virtual_hosts_are_servers_of_their_own() {
     assert!(told.is_whole(), "{:?}", told.remarks);
 }
 
+#[test]
+fn tab_behind_a_backslash_does_not_end_a_word() {
+    let told = told("Header set X \"a\\\t\\\"; allow all; #\"\n");
+    assert!(told.text.contains(r#"more_set_headers "X: a\\\"; allow all; #";"#), "{}", told.text);
+}
+
 /// Texts of pieces that mean something, in any order: nothing panics. That they stay sound words is asserted where the language is read.
 #[test]
 fn made_up_texts_are_survived() {
@@ -136,6 +142,7 @@ fn made_up_texts_are_survived() {
         "^(.*)$",
         " [L,R=301]",
         "\n",
+        "\t",
         "\"",
         "'",
         "\\",

@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    const PIECES: [&str; 32] = [
+    const PIECES: [&str; 33] = [
         "RewriteEngine On\n",
         "RewriteCond ",
         "RewriteRule ",
@@ -136,6 +136,7 @@ mod tests {
         "^(.*)$",
         " [L,R=301]",
         "\n",
+        "\t",
         "\"",
         "'",
         "\\",
