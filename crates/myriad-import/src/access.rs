@@ -291,16 +291,17 @@ fn password(walk: &mut Walk<'_>, access: Access) {
     let Access { of: own, require, forbid, .. } = access;
     let Auth { mut of, kind, name, file } = walk.auth.clone();
     of.extend(own);
-    let file = file.filter(|_| kind == "basic" || kind.is_empty());
+    // A variable in the name of the file would be the visitor's choice.
+    let file = file.filter(|file| (kind == "basic" || kind.is_empty()) && !file.contains('$'));
     let (Some(file), true) = (file, require.is_empty() && forbid.is_empty()) else {
         let lines = walk.guarded(&["set $access \"\";".to_owned()]);
         if let Some((line, text)) = of.last().cloned() {
-            let reason = "only AuthType Basic with AuthUserFile and Require valid-user alone is told; until then nobody may (403)";
+            let reason = "only AuthType Basic with AuthUserFile (without a \"$\") and Require valid-user alone is told; until then nobody may (403)";
             walk.remarks.push(Remark::missing(line, &text, reason));
         }
         return push(walk, of, "Not all of it can be told, so nobody may.", lines);
     };
-    let name = name.unwrap_or_else(|| "restricted".into()).replace('$', "");
+    let name = realm(name.as_deref().unwrap_or_default());
     if walk.parts.settings.iter().any(|entry| entry.lines.iter().any(|line| line.starts_with("auth_basic ")))
     {
         if let Some((line, text)) = of.last().cloned() {
@@ -328,6 +329,12 @@ fn password(walk: &mut Walk<'_>, access: Access) {
         why: "Asks where $realm is not \"off\".".into(),
         lines,
     });
+}
+
+/// What visitors are told: never `off`, with which nobody would be asked.
+fn realm(name: &str) -> String {
+    let name: String = name.chars().filter(|letter| *letter != '$' && !letter.is_control()).collect();
+    if name.is_empty() || name.eq_ignore_ascii_case("off") { "restricted".into() } else { name }
 }
 
 fn push(walk: &mut Walk<'_>, of: Vec<(usize, String)>, why: &str, mut lines: Vec<String>) {

@@ -21,6 +21,9 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
                 Vec::new(),
             ));
         }
+        "rewritebase" if item.word(0).contains('$') => {
+            walk.missing(item, "a \"$\" cannot be written in nginx's language");
+        }
         "rewritebase" => {
             let base = format!("/{}/", item.word(0).trim_matches('/')).replace("//", "/");
             walk.rules.base = Some(base);

@@ -57,7 +57,10 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
             nothing(walk, item, "which PHP runs is said by --php");
         }
         "servername" | "serveralias" if walk.folder.is_none() => {
-            walk.parts.names.extend(item.words.iter().map(|name| host(name)));
+            names(walk, item);
+        }
+        "documentroot" if walk.folder.is_none() && item.word(0).contains('$') => {
+            walk.missing(item, "a \"$\" cannot be written in nginx's language: name the folder with --root");
         }
         "documentroot" if walk.folder.is_none() => walk.parts.root = Some(item.word(0).to_owned()),
         "serveradmin" | "errorlog" | "customlog" | "loglevel" | "sslengine" | "sslprotocol"
@@ -96,9 +99,17 @@ pub(crate) fn addresses(walk: &mut Walk<'_>, item: &Item) {
     }
 }
 
-fn host(name: &str) -> String {
-    let name = name.rsplit_once("://").map_or(name, |(_, rest)| rest);
-    name.split(':').next().unwrap_or_default().to_owned()
+/// Names of a virtual host. A `~` at the beginning would be a regex here.
+fn names(walk: &mut Walk<'_>, item: &Item) {
+    for name in &item.words {
+        let name = name.rsplit_once("://").map_or(name.as_str(), |(_, rest)| rest);
+        let name = name.split(':').next().unwrap_or_default();
+        if name.contains('$') || name.starts_with('~') {
+            walk.missing(item, "this is no name that can be written in nginx's language");
+        } else {
+            walk.parts.names.push(name.to_owned());
+        }
+    }
 }
 
 fn push(walk: &mut Walk<'_>, item: &Item, why: &str, line: String) {

@@ -128,6 +128,39 @@ fn tab_behind_a_backslash_does_not_end_a_word() {
     assert!(told.text.contains(r#"more_set_headers "X: a\\\"; allow all; #";"#), "{}", told.text);
 }
 
+#[test]
+fn dollar_in_a_name_is_refused() {
+    for (text, part) in [
+        ("AuthType Basic\nAuthUserFile /srv/$arg_a/users\nRequire valid-user", "3: only AuthType Basic"),
+        ("<VirtualHost *:80>\nDocumentRoot /srv/$host\n</VirtualHost>", "2: a \"$\" cannot"),
+        ("<VirtualHost *:80>\nServerName a$b.test\n</VirtualHost>", "2: this is no name"),
+        ("<VirtualHost *:80>\nServerAlias a.test ~^.*\n</VirtualHost>", "2: this is no name"),
+        ("RewriteEngine On\nRewriteBase /$arg_a/\nRewriteRule ^a$ b", "2: a \"$\" cannot"),
+    ] {
+        let missing = missing(text);
+        assert!(missing.iter().any(|line| line.starts_with(part)), "{text}: {missing:?}");
+        let code: Vec<String> = told(text)
+            .text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with('#'))
+            .map(str::to_owned)
+            .collect();
+        for part in ["$arg_a", "$host", "$b", "~^.*"] {
+            assert!(!code.iter().any(|line| line.contains(part)), "{text}\n{}", code.join("\n"));
+        }
+    }
+    assert!(told("AuthUserFile /$x\nRequire valid-user").text.contains("set $access \"\";"));
+}
+
+#[test]
+fn realm_called_off_asks_all_the_same() {
+    for name in ["off", "o$ff", "\"o\tff\"", "\"\""] {
+        let told =
+            told(&format!("AuthType Basic\nAuthName {name}\nAuthUserFile /etc/users\nRequire valid-user\n"));
+        assert!(told.text.contains("auth_basic \"restricted\";"), "{name}\n{}", told.text);
+    }
+}
+
 /// Texts of pieces that mean something, in any order: nothing panics. That they stay sound words is asserted where the language is read.
 #[test]
 fn made_up_texts_are_survived() {
