@@ -210,6 +210,7 @@ RedirectMatch 302 ^/archive/([0-9]+)/(.*)$ /posts/$2?year=$1
 RewriteRule ^feed/(atom|rss)/?$ index.php?feed=$1 [L,QSA]
 RewriteRule ^Down/(.*)$ /files/$1 [NC,R=301,NE]
 RewriteRule ^gone\.html$ - [G]
+RewriteRule ^part/([a-z]+)-([a-z]+)$ /files/$1_$2.txt [L]
 RewriteCond %{REQUEST_URI} !^/index\.php
 RewriteCond %{REQUEST_URI} /component/|(/[^.]*|\.(php|html?|feed|pdf|raw))$ [NC]
 RewriteCond %{REQUEST_FILENAME} !-f
@@ -228,6 +229,7 @@ ErrorDocument 410 "this is gone"
         ("a.jpg", "x"),
         ("special.png", "x"),
         ("files/a.txt", "a"),
+        ("files/one_two.txt", "one, two"),
         ("admin/index.php", ECHO),
     ],
     asked: &[
@@ -248,6 +250,7 @@ ErrorDocument 410 "this is gone"
         ("/feed/atom?x=1", &[]),
         ("/down/a.txt", &[]),
         ("/gone.html", &[]),
+        ("/part/one-two", &[]),
         ("/admin/", &[]),
         ("/admin", &[]),
     ],

@@ -99,9 +99,10 @@ fn one(
     Ok(())
 }
 
-/// Writes a variable, in braces where a letter of names follows.
+/// Writes a variable, in braces where a letter of names follows. A capture is never in braces: one digit is all that its `$` takes.
 fn push(name: &str, next: Option<char>, out: &mut Expanded) {
-    let joins = next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '_');
+    let is_digit = name.len() == 1;
+    let joins = !is_digit && next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '_');
     if joins {
         let _ = write!(out.text, "${{{name}}}");
     } else {

@@ -36,6 +36,8 @@ fn query_is_kept_replaced_or_dropped_as_apache_does() {
         ("RewriteRule ^a$ /b [R=307]", "if ($uri ~ \"^/a$\") { return 307 /b$is_args$args; }"),
         ("RewriteRule ^a$ - [F]", "if ($uri ~ \"^/a$\") { return 403; }"),
         ("RewriteRule !^a$ b [L]", "if ($uri !~ \"^/a$\") { rewrite \"^\" /b last; }"),
+        ("RewriteRule ^(.*)-(.*)$ $1_$2.php", "rewrite \"^/(.*)-(.*)$\" /$1_$2.php;"),
+        ("RewriteRule ^(a)(b)$ /$1$20$1b", "rewrite \"^/(a)(b)$\" /$1$20$1b;"),
         ("RewriteRule ^a|b$ c", "rewrite \"^/a|^/.*?b$\" /c;"),
     ] {
         let told = told(&format!("RewriteEngine On\n{rule}\n"));
