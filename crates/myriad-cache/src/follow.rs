@@ -39,10 +39,8 @@ pub(crate) async fn run(exchange: &mut Exchange, cached: Cached<'_>, follow: Fol
         return lead(exchange, cached, reader, report, stale).await;
     }
     exchange.request.cache.shown.collapsed = true;
-    let since = exchange.request.begins_to_wait();
-    let next = wait(exchange, cached, reader, stale, patience).await;
-    exchange.request.has_waited("cache_lock", since);
-    next
+    let _wait = exchange.request.waits_for("cache_lock");
+    wait(exchange, cached, reader, stale, patience).await
 }
 
 /// Waits as the visitor who caused the fetch.

@@ -226,16 +226,21 @@ fn cache_status_is_told_of_the_hit_by_the_short_way_and_of_who_waited() {
     clients[0].send(Request::get("/slow").bytes());
     wait_for("the fetch", || origin.count() == 2);
     clients[1].send(Request::get("/slow").bytes());
-    // The second has begun to wait once the server has counted it: four pages, both clients, and those who look.
+    let mut gone = server.connect();
+    gone.send(Request::get("/slow").bytes());
+    // They have begun to wait once the server has counted them: four pages, three clients, and those who look.
     let mut looked = 0;
-    wait_for("both", || {
+    wait_for("all three", || {
         looked += 1;
-        begun(&server) == 4 + 2 + looked
+        begun(&server) == 4 + 3 + looked
     });
+    let waits = || collector.spans().iter().filter(|span| span["name"] == "cache_lock").count();
+    drop(gone);
+    wait_for("the wait of who has gone", || waits() == 1);
     sent.send(()).expect("the origin waits");
     let answers = clients.each_mut().map(|client| client.answer().text());
     assert_eq!(answers, ["page", "page"]);
-    wait_for("the wait", || collector.spans().iter().any(|span| span["name"] == "cache_lock"));
+    wait_for("the other's wait", || waits() == 2);
 }
 
 /// Requests that the server has begun, by its status page, this one among them.

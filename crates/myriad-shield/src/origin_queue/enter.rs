@@ -45,9 +45,9 @@ pub(crate) async fn enter(exchange: &mut Exchange, waits: bool) -> Result<Option
         }
         Entered::Turn(turn) => {
             let wait = counts.wait();
-            let since = exchange.request.begins_to_wait();
+            let traced = exchange.request.waits_for("origin_queue");
             let waited = turn.wait(rules.timeout_ms).await;
-            exchange.request.has_waited("origin_queue", since);
+            drop(traced);
             match waited {
                 Ok(slot) => {
                     wait.end(QueueEnd::Waited);
