@@ -266,6 +266,15 @@ AuthUserFile @DIR@/users
 <Files secret.txt>
 Require valid-user
 </Files>
+<Files secret.php>
+Require all denied
+</Files>
+<FilesMatch "(^#.*#|\.(bak|conf|dist|fla|in[ci]|log|orig|psd|sh|sql|sw[op])|~)$">
+Require all denied
+</FilesMatch>
+<FilesMatch "(?i)^upper\.txt$">
+Require all denied
+</FilesMatch>
 <FilesMatch "\.log$">
 Require ip 10.0.0.0/8
 </FilesMatch>
@@ -287,6 +296,14 @@ ErrorDocument 404 /missing.html
     files: &[
         ("index.php", ECHO),
         ("secret.txt", "secret"),
+        ("secret.php", "<?php echo 'secret';"),
+        ("#a#", "secret"),
+        ("a.sql", "secret"),
+        ("a.sql.txt", "open"),
+        ("b.txt~", "secret"),
+        ("UPPER.txt", "secret"),
+        ("a b.sql", "secret"),
+        ("folder/secret.php", "<?php echo 'secret';"),
         ("a.log", "log"),
         ("a.lan.txt", "lan"),
         ("start.html", "start"),
@@ -303,6 +320,19 @@ ErrorDocument 404 /missing.html
         ("/long.txt", &[("Accept-Encoding", "gzip")]),
         ("/some/page?x=1", &[("X-Kind", "a")]),
         ("/index.php/path/info", &[]),
+        ("/secret.php", &[]),
+        ("/secret.php/", &[]),
+        ("/secret.php/x", &[]),
+        ("/secret.php/x/index.php", &[]),
+        ("/folder/secret.php/x", &[]),
+        ("/index.php/secret.php", &[]),
+        ("/%23a%23", &[]),
+        ("/a.sql", &[]),
+        ("/a.sql.txt", &[]),
+        ("/b.txt~", &[]),
+        ("/UPPER.txt", &[]),
+        ("/a%20b.sql", &[]),
+        ("/secret%2Ephp/%FF", &[]),
     ],
     fields: &["X-One", "X-Powered-By", "WWW-Authenticate", "Content-Encoding"],
 };

@@ -15,20 +15,6 @@ pub(crate) fn whole(pattern: &str, base: &str) -> Option<String> {
     Some(alternatives.join("|"))
 }
 
-/// Regex of a file's name for the whole path: it lies behind the last slash. `None` if a `^` stands within a group.
-pub(crate) fn of_basename(pattern: &str) -> Option<String> {
-    const LAST: &str = "(?=[^/]*$)";
-    let mut alternatives = Vec::new();
-    for alternative in split(pattern) {
-        alternatives.push(match alternative.strip_prefix('^') {
-            Some(rest) if !has_anchor(rest) => format!("/{LAST}{rest}"),
-            None if !has_anchor(alternative) => format!("{LAST}{alternative}"),
-            _ => return None,
-        });
-    }
-    Some(alternatives.join("|"))
-}
-
 /// Whether a regex holds for every text.
 pub(crate) fn is_any(pattern: &str) -> bool {
     matches!(pattern, "" | "^" | "$" | ".*" | "^.*" | "^.*$" | ".*$" | "(.*)" | "^(.*)$" | "^(.*)" | "(.*)$")

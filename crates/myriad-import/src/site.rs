@@ -105,6 +105,8 @@ pub(crate) struct Parts {
     pub(crate) fallback_path: String,
     /// Whether a variable has to say `on` or `off` of TLS.
     pub(crate) uses_https: bool,
+    /// Whether a section asks for the name of the file.
+    pub(crate) uses_file: bool,
     /// Variables of the environment that are read, and those that are set.
     pub(crate) env_read: BTreeSet<String>,
     pub(crate) env_set: BTreeSet<String>,
@@ -159,6 +161,14 @@ pub(crate) fn write(found: Found, options: &Options) -> Translation {
     Translation { text, remarks }
 }
 
+/// The name that `<Files>` asks for: a path behind a PHP file is no part of it. Captures with names keep the text as it is; `$1` in `set`
+/// would be escaped again.
+const FILE: &str = r#"    # The file's name; of /a.php/b it is a.php.
+    if ($uri ~ "(?<apache_file>[^/]*)$") { }
+    if ($uri ~ "(?<apache_file>[^/]+\.php)/") { }
+
+"#;
+
 fn server(text: &mut String, parts: &Parts, options: &Options) {
     text.push_str("server {\n");
     let listens =
@@ -184,6 +194,9 @@ fn server(text: &mut String, parts: &Parts, options: &Options) {
     entries(text, &parts.settings, "    ");
     if parts.uses_https {
         text.push_str("    # %{HTTPS} of Apache: on or off.\n    set $apache_https off;\n    if ($https) { set $apache_https on; }\n\n");
+    }
+    if parts.uses_file {
+        text.push_str(FILE);
     }
     for name in parts.env_read.union(&parts.env_set) {
         let _ = writeln!(text, "    set ${name} \"\";");

@@ -131,6 +131,25 @@ fn tab_behind_a_backslash_does_not_end_a_word() {
 }
 
 #[test]
+fn files_are_asked_by_the_name_of_the_file() {
+    for (section, guard) in [
+        ("Files wp-login.php", "$apache_file ~ \"^wp-login\\.php$\""),
+        ("FilesMatch \"(^#.*#|~)$\"", "$apache_file ~ \"(^#.*#|~)$\""),
+        ("FilesMatch \"(?i)^secret\"", "$apache_file ~ \"(?i)^secret\""),
+        ("Files ~ \"\\.inc$\"", "$apache_file ~ \"\\.inc$\""),
+    ] {
+        let end = section.split(' ').next().unwrap_or_default();
+        let told = told(&format!("SetEnv A b\n<{section}>\nRequire all denied\n</{end}>\n"));
+        assert!(told.is_whole(), "{section} {:?}", told.remarks);
+        let line = format!("if ({guard}) {{ set $access \"\"; }}");
+        assert!(told.text.contains(&line), "{line}\n{}", told.text);
+        assert_eq!(told.text.matches("(?<apache_file>[^/]*)").count(), 1, "{}", told.text);
+        assert!(told.text.find("(?<apache_file>") < told.text.find("set $env_a"), "{}", told.text);
+    }
+    assert!(!told("Require all granted").text.contains("$apache_file"));
+}
+
+#[test]
 fn dollar_in_a_name_is_refused() {
     for (text, part) in [
         ("AuthType Basic\nAuthUserFile /srv/$arg_a/users\nRequire valid-user", "3: only AuthType Basic"),

@@ -2,7 +2,7 @@
 
 use crate::access::Access;
 use crate::lines::Item;
-use crate::pattern::{escaped, is_balanced, of_basename, of_glob, quoted};
+use crate::pattern::{escaped, is_balanced, of_glob, quoted};
 use crate::site::{Found, Options, Remark};
 use crate::state::{Guard, Walk};
 use crate::{access, env, expires, headers, redirects, rewrite, settings};
@@ -157,12 +157,12 @@ impl Walk<'_> {
         let first = item.word(usize::from(is_regex)).to_owned();
         let name = item.name.to_ascii_lowercase();
         match name.as_str() {
-            "files" if !is_regex => uri(&format!("/{}$", of_glob(&first)), false),
-            "files" | "filesmatch" => uri(
-                &of_basename(&first)
-                    .ok_or("a ^ within a group of its regex cannot be told of whole paths")?,
-                false,
-            ),
+            "files" | "filesmatch" => {
+                self.parts.uses_file = true;
+                let is_glob = name == "files" && !is_regex;
+                let regex = if is_glob { format!("^{}$", of_glob(&first)) } else { first };
+                matching("$apache_file", &regex)
+            }
             "limit" | "limitexcept" => {
                 let methods: Vec<String> = item.words.iter().map(|word| escaped(word)).collect();
                 let regex = quoted(&format!("^({})$", methods.join("|")));
@@ -179,11 +179,11 @@ impl Walk<'_> {
             }
             "location" if !is_regex => {
                 self.folder = None;
-                uri(&format!("^{}", escaped(&first)), false)
+                matching("$uri", &format!("^{}", escaped(&first)))
             }
             "location" | "locationmatch" => {
                 self.folder = None;
-                uri(&first, false)
+                matching("$uri", &first)
             }
             "directory" if !is_regex => self.directory(&first),
             "if" | "elseif" | "else" => {
@@ -207,14 +207,14 @@ impl Walk<'_> {
             return Err("it lies outside of the site's folder".into());
         };
         self.folder = Some(format!("{below}/"));
-        uri(&format!("^{}/", escaped(below)), false)
+        matching("$uri", &format!("^{}/", escaped(below)))
     }
 }
 
-fn uri(regex: &str, no_case: bool) -> Result<Option<Guard>, String> {
+fn matching(variable: &str, regex: &str) -> Result<Option<Guard>, String> {
     if !is_balanced(regex) {
         return Err("its regex is not sound".into());
     }
-    let (regex, sign) = (quoted(regex), if no_case { "~*" } else { "~" });
-    Ok(Some(Guard { holds: format!("$uri {sign} {regex}"), fails: format!("$uri !{sign} {regex}") }))
+    let regex = quoted(regex);
+    Ok(Some(Guard { holds: format!("{variable} ~ {regex}"), fails: format!("{variable} !~ {regex}") }))
 }
