@@ -337,6 +337,88 @@ ErrorDocument 404 /missing.html
     fields: &["X-One", "X-Powered-By", "WWW-Authenticate", "Content-Encoding"],
 };
 
+const GATES: Site = Site {
+    name: "old and new rules of access together",
+    rules: r#"
+AuthType Basic
+AuthName "inner"
+AuthUserFile @DIR@/users
+Require all granted
+SetEnvIf X-Kind "bad" BAD=1
+SetEnvIf X-Kind "worse" WORSE=1
+<FilesMatch "^password(-here)?\.txt$">
+    Deny from all
+    Allow from 10.0.0.0/8
+    Require valid-user
+</FilesMatch>
+<Files password-here.txt>
+    Order deny,allow
+    Deny from all
+    Allow from 127.0.0.0/8
+</Files>
+<Files addresses.txt>
+    Allow from all
+    Require ip 10.0.0.0/8
+</Files>
+<FilesMatch "^(outer|inner)\.txt$">
+    Require ip 10.0.0.0/8
+</FilesMatch>
+<Files inner.txt>
+    Order allow,deny
+    Allow from all
+</Files>
+<Files both.txt>
+    Order allow,deny
+    Allow from 127.0.0.1
+    Require ip 127.0.0.0/8
+</Files>
+<Files kinds.txt>
+    Order allow,deny
+    Allow from all
+    Deny from env=BAD env=WORSE
+</Files>
+<Files all-of.txt>
+    <RequireAll>
+        Require all granted
+        Require ip 10.0.0.0/8
+    </RequireAll>
+</Files>
+<Files none-of.txt>
+    <RequireAll>
+        Require all granted
+        Require not env BAD WORSE
+    </RequireAll>
+</Files>
+"#,
+    files: &[
+        ("password.txt", "x"),
+        ("password-here.txt", "x"),
+        ("addresses.txt", "x"),
+        ("outer.txt", "x"),
+        ("inner.txt", "x"),
+        ("both.txt", "x"),
+        ("kinds.txt", "x"),
+        ("all-of.txt", "x"),
+        ("none-of.txt", "x"),
+    ],
+    asked: &[
+        ("/password.txt", &[("Authorization", "Basic Ym9iOnNlY3JldA==")]),
+        ("/password-here.txt", &[]),
+        ("/password-here.txt", &[("Authorization", "Basic Ym9iOnNlY3JldA==")]),
+        ("/addresses.txt", &[]),
+        ("/outer.txt", &[]),
+        ("/inner.txt", &[]),
+        ("/both.txt", &[]),
+        ("/kinds.txt", &[]),
+        ("/kinds.txt", &[("X-Kind", "bad")]),
+        ("/kinds.txt", &[("X-Kind", "worse")]),
+        ("/all-of.txt", &[]),
+        ("/none-of.txt", &[]),
+        ("/none-of.txt", &[("X-Kind", "worse")]),
+    ],
+    fields: &["WWW-Authenticate"],
+};
+
 /// Differences of the two, each with its path; a site that is the same has none.
 fn differences(site: &Site) -> Vec<String> {
     let mut ours = Place::new();
@@ -439,6 +521,11 @@ fn joomla_redirects_and_blocked_visitors_answer_as_behind_apache() {
 #[test]
 fn single_directives_answer_as_behind_apache() {
     same(&PARTS);
+}
+
+#[test]
+fn old_and_new_rules_of_access_answer_as_behind_apache() {
+    same(&GATES);
 }
 
 #[test]

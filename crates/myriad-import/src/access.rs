@@ -1,26 +1,45 @@
 //! Who may: `Require`, `Order`, `Allow`, `Deny`, `Auth*`.
 //!
-//! All comes to the variable `$access`, `1` or empty, which each section sets anew; the last word counts, as in Apache.
+//! Apache has two modules for it, and a visitor has to please both. `Require` comes to the variable `$access`, `Order`, `Allow` and `Deny`
+//! to `$allowed`: `1` or empty. Each section sets anew what it speaks of; the last word counts, as in Apache.
 
 use crate::expand::env_variable;
 use crate::lines::Item;
 use crate::pattern::{quoted, word};
-use crate::site::{Entry, Options, Remark};
+use crate::site::{Entry, Remark};
 use crate::state::{Auth, Walk};
+
+const NOT_ALL: &str = "Not all of it can be told, so nobody may.";
 
 /// What one scope says.
 #[derive(Debug, Default)]
 pub(crate) struct Access {
+    require: Required,
+    order: Ordered,
+}
+
+/// `Require`.
+#[derive(Debug, Default)]
+struct Required {
     of: Vec<(usize, String)>,
-    /// `Order deny,allow` is `true`; not written: `false`, as Apache has it for `deny,allow`.
+    /// Each line, with those whom it names: one of them is enough.
+    any: Vec<(Item, Vec<Who>)>,
+    forbid: Vec<Who>,
+    /// Whether all lines have to hold; one of them else.
+    all: bool,
+    user: bool,
+    /// What could not be told: nobody may.
+    closed: bool,
+}
+
+/// `Order`, `Allow`, `Deny`.
+#[derive(Debug, Default)]
+struct Ordered {
+    of: Vec<(usize, String)>,
+    /// `Order deny,allow` is `true`; not written: `true`, as Apache has it.
     allows_last: Option<bool>,
     allow: Vec<Who>,
     deny: Vec<Who>,
-    require: Vec<(Item, Who)>,
-    forbid: Vec<Who>,
-    /// Whether all of `require` has to hold; one of it else.
-    all: bool,
-    user: bool,
     /// What could not be told: nobody may.
     closed: bool,
 }
@@ -37,27 +56,8 @@ impl Access {
     /// Takes a directive, if it is about access.
     pub(crate) fn take(&mut self, walk: &mut Walk<'_>, item: &Item) -> bool {
         match item.name.to_ascii_lowercase().as_str() {
-            "require" => self.require(walk, item),
-            "order" => {
-                let order = item.words.join("").replace(' ', "").to_ascii_lowercase();
-                self.allows_last = Some(order == "deny,allow");
-            }
-            "allow" | "deny" => {
-                let words = if item.word(0).eq_ignore_ascii_case("from") {
-                    &item.words[1..]
-                } else {
-                    &item.words[..]
-                };
-                match who(words) {
-                    Ok(who) if item.is("Allow") => self.allow.push(who),
-                    Ok(who) => self.deny.push(who),
-                    Err(reason) => self.cannot(walk, item, reason),
-                }
-            }
-            "satisfy" if item.word(0).eq_ignore_ascii_case("all") => {}
-            "satisfy" => {
-                self.cannot(walk, item, "write satisfy any, with allow, deny and auth_basic, in a location");
-            }
+            "require" => self.require.take(walk, item),
+            "order" | "allow" | "deny" | "satisfy" => self.order.take(walk, item),
             "authtype" | "authname" | "authuserfile" => {
                 let value = item.word(0).to_owned();
                 match item.name.to_ascii_lowercase().as_str() {
@@ -66,110 +66,205 @@ impl Access {
                     _ => walk.auth.file = Some(value),
                 }
                 walk.auth.of.push((item.line, item.text.clone()));
-                return true;
             }
             "authgroupfile" | "authdigestprovider" => {
-                self.cannot(walk, item, "groups and digests have no counterpart");
+                self.require.cannot(walk, item, "groups and digests have no counterpart");
             }
-            "authbasicprovider" if item.word(0).eq_ignore_ascii_case("file") => {}
+            "authbasicprovider" if item.word(0).eq_ignore_ascii_case("file") => {
+                self.require.of.push((item.line, item.text.clone()));
+            }
             _ => return false,
         }
-        self.of.push((item.line, item.text.clone()));
         true
     }
 
-    fn require(&mut self, walk: &mut Walk<'_>, item: &Item) {
-        let first = item.word(0).to_ascii_lowercase();
+    /// `<RequireAll>` and its kin, one level deep.
+    pub(crate) fn nested(&mut self, walk: &mut Walk<'_>, item: &Item) {
+        self.require.nested(walk, item);
+    }
+}
+
+impl Required {
+    fn take(&mut self, walk: &mut Walk<'_>, item: &Item) {
+        self.of.push((item.line, item.text.clone()));
         let rest = item.words.get(1..).unwrap_or_default();
-        match first.as_str() {
-            "all" if item.word(1).eq_ignore_ascii_case("granted") => {
-                self.require.push((item.clone(), Who::All));
+        let who = match item.word(0).to_ascii_lowercase().as_str() {
+            "all" if item.word(1).eq_ignore_ascii_case("granted") => Ok(vec![Who::All]),
+            "all" => return self.forbid.push(Who::All),
+            "ip" => networks(rest),
+            "local" => networks(&["127.0.0.0/8".to_owned(), "::1".to_owned()]),
+            "env" => variables(rest),
+            "valid-user" => {
+                self.user = true;
+                return;
             }
-            "all" => self.forbid.push(Who::All),
-            "ip" => match networks(rest) {
-                Ok(who) => self.require.push((item.clone(), who)),
-                Err(reason) => self.cannot(walk, item, reason),
-            },
-            "local" => {
-                let local = Who::Networks(vec!["127.0.0.0/8".into(), "::1".into()]);
-                self.require.push((item.clone(), local));
-            }
-            "env" => self.require.push((item.clone(), Who::Env(env_variable(item.word(1))))),
-            "valid-user" => self.user = true,
             "not" => {
+                let rest = rest.get(1..).unwrap_or_default();
                 let who = match item.word(1).to_ascii_lowercase().as_str() {
-                    "ip" => networks(item.words.get(2..).unwrap_or_default()),
-                    "env" => Ok(Who::Env(env_variable(item.word(2)))),
+                    "ip" => networks(rest),
+                    "env" => variables(rest),
                     _ => Err("only ip and env are told behind \"not\""),
                 };
                 match who {
-                    Ok(who) => self.forbid.push(who),
+                    Ok(who) => self.forbid.extend(who),
                     Err(reason) => self.cannot(walk, item, reason),
                 }
+                return;
             }
-            "host" => self.cannot(walk, item, "names of hosts are not asked of: write their addresses"),
-            "user" | "group" => self.cannot(
-                walk,
-                item,
-                "write a file of passwords with these users alone, and Require valid-user",
-            ),
-            _ => self.cannot(walk, item, "this kind of Require has no counterpart"),
+            "host" => Err("names of hosts are not asked of: write their addresses"),
+            "user" | "group" => {
+                Err("write a file of passwords with these users alone, and Require valid-user")
+            }
+            _ => Err("this kind of Require has no counterpart"),
+        };
+        match who {
+            Ok(who) => self.any.push((item.clone(), who)),
+            Err(reason) => self.cannot(walk, item, reason),
         }
     }
 
-    /// `<RequireAll>` and its kin, one level deep.
-    pub(crate) fn nested(&mut self, item: &Item) {
+    fn nested(&mut self, walk: &mut Walk<'_>, item: &Item) {
         self.all |= item.is("RequireAll");
         self.of.push((item.line, item.text.clone()));
-        let mut nothing = NotTold::default();
         for inner in item.inner.as_deref().unwrap_or_default() {
             if inner.inner.is_some() || !inner.is("Require") {
-                self.closed = true;
+                self.cannot(walk, inner, "only Require is told within it");
                 continue;
             }
-            let before = self.require.len();
-            self.require_in(&mut nothing, inner);
-            self.of.push((inner.line, inner.text.clone()));
+            let before = self.any.len();
+            if item.is("RequireNone") && inner.word(0).eq_ignore_ascii_case("valid-user") {
+                self.cannot(walk, inner, "visitors without a password have no counterpart");
+            } else {
+                self.take(walk, inner);
+            }
             if item.is("RequireNone") {
-                let required: Vec<_> = self.require.drain(before..).map(|(_, who)| who).collect();
-                self.forbid.extend(required);
+                self.forbid.extend(self.any.drain(before..).flat_map(|(_, who)| who));
             }
         }
-        self.closed |= nothing.any;
-    }
-
-    fn require_in(&mut self, nothing: &mut NotTold, item: &Item) {
-        let options = Options::default();
-        let mut found = Walk::apart(&options);
-        self.require(&mut found, item);
-        nothing.any |= !found.remarks.is_empty();
     }
 
     fn cannot(&mut self, walk: &mut Walk<'_>, item: &Item, reason: &str) {
         self.closed = true;
-        walk.missing(item, &format!("{reason}; until then nobody may there (403)"));
+        closing(walk, item, reason);
+    }
+
+    /// Whom it lets in, and whom not: the last that holds counts. Nobody else may.
+    fn steps(&self) -> Result<Vec<(Who, bool)>, &Item> {
+        let is_all = |who: &[Who]| who.contains(&Who::All);
+        let mut lines: Vec<&(Item, Vec<Who>)> = self.any.iter().collect();
+        if self.all {
+            // Where all have to hold, the line that holds for everybody says nothing beside another.
+            let named: Vec<_> = lines.iter().copied().filter(|(_, who)| !is_all(who)).collect();
+            if let [(item, _), _, ..] = named[..] {
+                return Err(item);
+            }
+            if !named.is_empty() {
+                lines = named;
+            }
+        }
+        let may = lines.into_iter().flat_map(|(_, who)| who).map(|who| (who.clone(), true));
+        Ok(may.chain(self.forbid.iter().map(|who| (who.clone(), false))).collect())
+    }
+
+    /// Writes it.
+    fn emit(mut self, walk: &mut Walk<'_>) {
+        if self.user && !self.closed {
+            return password(walk, self);
+        }
+        if !self.closed
+            && let Err(item) = self.steps()
+        {
+            let item = item.clone();
+            self.cannot(walk, &item, "several conditions of which all must hold: write them by hand");
+        }
+        if self.closed {
+            return nobody(walk, Family::Require, self.of);
+        }
+        let steps = self.steps().unwrap_or_default();
+        if !steps.is_empty() {
+            write(walk, Family::Require, self.of, false, &steps);
+        }
     }
 }
 
-#[derive(Default)]
-struct NotTold {
-    any: bool,
+impl Ordered {
+    fn take(&mut self, walk: &mut Walk<'_>, item: &Item) {
+        self.of.push((item.line, item.text.clone()));
+        if item.is("Order") {
+            let order = item.words.join("").replace(' ', "").to_ascii_lowercase();
+            self.allows_last = Some(order == "deny,allow");
+        } else if item.is("Satisfy") {
+            if !item.word(0).eq_ignore_ascii_case("all") {
+                self.cannot(walk, item, "write satisfy any, with allow, deny and auth_basic, in a location");
+            }
+        } else {
+            let from = usize::from(item.word(0).eq_ignore_ascii_case("from"));
+            match visitors(&item.words[from..]) {
+                Ok(who) if item.is("Allow") => self.allow.extend(who),
+                Ok(who) => self.deny.extend(who),
+                Err(reason) => self.cannot(walk, item, reason),
+            }
+        }
+    }
+
+    fn cannot(&mut self, walk: &mut Walk<'_>, item: &Item, reason: &str) {
+        self.closed = true;
+        closing(walk, item, reason);
+    }
+
+    /// Writes it.
+    fn emit(self, walk: &mut Walk<'_>) {
+        if self.closed {
+            return nobody(walk, Family::Order, self.of);
+        }
+        if self.allows_last.is_none() && self.allow.is_empty() && self.deny.is_empty() {
+            return;
+        }
+        let last = self.allows_last.unwrap_or(true);
+        let (allow, deny) =
+            (self.allow.into_iter().map(|who| (who, true)), self.deny.into_iter().map(|who| (who, false)));
+        let steps: Vec<_> = if last { deny.chain(allow).collect() } else { allow.chain(deny).collect() };
+        write(walk, Family::Order, self.of, last, &steps);
+    }
 }
 
-fn who(words: &[String]) -> Result<Who, &'static str> {
-    match words.first().map(|word| word.to_ascii_lowercase()) {
-        Some(first) if first == "all" => Ok(Who::All),
-        Some(first) if first.starts_with("env=!") => Err("write the opposite of the variable"),
-        Some(first) if first.starts_with("env=") => Ok(Who::Env(env_variable(&first[4..]))),
-        _ => networks(words),
+/// Names a line that cannot be told, and for which nobody may.
+fn closing(walk: &mut Walk<'_>, item: &Item, reason: &str) {
+    walk.missing(item, &format!("{reason}; until then nobody may there (403)"));
+}
+
+/// Words of `Allow` and `Deny`: addresses, `all`, `env=NAME`.
+fn visitors(words: &[String]) -> Result<Vec<Who>, &'static str> {
+    let (mut who, mut addresses) = (Vec::new(), Vec::new());
+    for word in words {
+        let lower = word.to_ascii_lowercase();
+        if lower == "all" {
+            who.push(Who::All);
+        } else if lower.starts_with("env=!") {
+            return Err("write the opposite of the variable");
+        } else if let Some(name) = lower.strip_prefix("env=") {
+            who.push(Who::Env(env_variable(name)));
+        } else {
+            addresses.push(word.clone());
+        }
     }
+    if who.is_empty() || !addresses.is_empty() {
+        who.extend(networks(&addresses)?);
+    }
+    Ok(who)
+}
+
+/// Words behind `Require env`.
+fn variables(words: &[String]) -> Result<Vec<Who>, &'static str> {
+    let told: Vec<Who> = words.iter().map(|word| Who::Env(env_variable(word))).collect();
+    if told.is_empty() { Err("it names no variable") } else { Ok(told) }
 }
 
 /// Addresses in nginx's form: `10.1` is `10.1.0.0/16`, masks are prefixes.
-fn networks(words: &[String]) -> Result<Who, &'static str> {
+fn networks(words: &[String]) -> Result<Vec<Who>, &'static str> {
     let told: Option<Vec<String>> = words.iter().map(|word| network(word)).collect();
     told.filter(|list| !list.is_empty())
-        .map(Who::Networks)
+        .map(|list| vec![Who::Networks(list)])
         .ok_or("names of hosts are not asked of: write their addresses")
 }
 
@@ -200,48 +295,41 @@ fn network(word: &str) -> Option<String> {
     Some(format!("{address}/{bits}"))
 }
 
+/// The two modules of Apache.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Require,
+    Order,
+}
+
+impl Family {
+    /// The variable that says whether a visitor may.
+    fn variable(self) -> &'static str {
+        match self {
+            Self::Require => "access",
+            Self::Order => "allowed",
+        }
+    }
+}
+
 /// Writes what a scope says.
 pub(crate) fn emit(walk: &mut Walk<'_>, access: Access) {
-    let user = access.user;
-    if access.closed {
-        let lines = walk.guarded(&["set $access \"\";".to_owned()]);
-        push(walk, access.of, "Not all of it can be told, so nobody may.", lines);
-        return;
-    }
-    if user {
-        return password(walk, access);
-    }
-    let old = access.allows_last.is_some() || !access.allow.is_empty() || !access.deny.is_empty();
-    let mut steps: Vec<(Who, bool)> = Vec::new();
-    let mut start = None;
-    if old {
-        let last = access.allows_last.unwrap_or(true);
-        start = Some(last);
-        let (allow, deny) = (
-            access.allow.iter().map(|who| (who.clone(), true)),
-            access.deny.iter().map(|who| (who.clone(), false)),
-        );
-        if last { steps.extend(deny.chain(allow)) } else { steps.extend(allow.chain(deny)) }
-    } else if !access.require.is_empty() || !access.forbid.is_empty() {
-        if access.all && access.require.iter().filter(|(_, who)| *who != Who::All).count() > 1 {
-            let lines = walk.guarded(&["set $access \"\";".to_owned()]);
-            if let Some((item, _)) = access.require.first() {
-                walk.missing(item, "several conditions of which all must hold: write them by hand; until then nobody may (403)");
-            }
-            return push(walk, access.of, "Not all of it can be told, so nobody may.", lines);
-        }
-        start = Some(false);
-        steps.extend(access.require.iter().map(|(_, who)| (who.clone(), true)));
-        steps.extend(access.forbid.iter().map(|who| (who.clone(), false)));
-    }
-    let Some(start) = start else { return };
-    let mut lines = Vec::new();
+    access.order.emit(walk);
+    access.require.emit(walk);
+}
+
+fn nobody(walk: &mut Walk<'_>, family: Family, of: Vec<(usize, String)>) {
+    let lines = walk.guarded(&[format!("set ${} \"\";", family.variable())]);
+    push(walk, family, of, NOT_ALL, lines);
+}
+
+fn write(walk: &mut Walk<'_>, family: Family, of: Vec<(usize, String)>, start: bool, steps: &[(Who, bool)]) {
     // What everybody may or may not hides all steps before it.
     let from = steps.iter().rposition(|(who, _)| *who == Who::All);
-    let (start, steps) = from.map_or((start, &steps[..]), |at| (steps[at].1, &steps[at + 1..]));
-    lines.extend(walk.guarded(&[format!("set $access {};", sign(start))]));
+    let (start, steps) = from.map_or((start, steps), |at| (steps[at].1, &steps[at + 1..]));
+    let mut lines = walk.guarded(&[format!("set ${} {};", family.variable(), sign(start))]);
     for (who, may) in steps {
-        lines.extend(step(walk, who, *may));
+        lines.extend(step(walk, family, who, *may));
     }
     let why = match (start, steps.is_empty()) {
         (true, true) => "Everybody may.",
@@ -249,7 +337,7 @@ pub(crate) fn emit(walk: &mut Walk<'_>, access: Access) {
         (true, false) => "Everybody may but those that are named.",
         (false, false) => "Nobody may but those that are named.",
     };
-    push(walk, access.of, why, lines);
+    push(walk, family, of, why, lines);
 }
 
 fn sign(may: bool) -> &'static str {
@@ -257,7 +345,7 @@ fn sign(may: bool) -> &'static str {
 }
 
 /// Lines for some visitors.
-fn step(walk: &mut Walk<'_>, who: &Who, may: bool) -> Vec<String> {
+fn step(walk: &mut Walk<'_>, family: Family, who: &Who, may: bool) -> Vec<String> {
     let variable = match who {
         Who::All => return Vec::new(),
         Who::Env(name) => {
@@ -278,28 +366,27 @@ fn step(walk: &mut Walk<'_>, who: &Who, may: bool) -> Vec<String> {
         }
     };
     if walk.guards.is_empty() {
-        return vec![format!("if (${variable}) {{ set $access {}; }}", sign(may))];
+        return vec![format!("if (${variable}) {{ set ${} {}; }}", family.variable(), sign(may))];
     }
     let mut lines = vec!["set $both \"\";".to_owned(), format!("if (${variable}) {{ set $both 1; }}")];
     lines.extend(walk.guards.iter().map(|guard| format!("if ({}) {{ set $both \"\"; }}", guard.fails)));
-    lines.push(format!("if ($both) {{ set $access {}; }}", sign(may)));
+    lines.push(format!("if ($both) {{ set ${} {}; }}", family.variable(), sign(may)));
     lines
 }
 
 /// `AuthType Basic` with `Require valid-user`.
-fn password(walk: &mut Walk<'_>, access: Access) {
-    let Access { of: own, require, forbid, .. } = access;
+fn password(walk: &mut Walk<'_>, required: Required) {
+    let Required { of: own, any, forbid, .. } = required;
     let Auth { mut of, kind, name, file } = walk.auth.clone();
     of.extend(own);
     // A variable in the name of the file would be the visitor's choice.
     let file = file.filter(|file| (kind == "basic" || kind.is_empty()) && !file.contains('$'));
-    let (Some(file), true) = (file, require.is_empty() && forbid.is_empty()) else {
-        let lines = walk.guarded(&["set $access \"\";".to_owned()]);
+    let (Some(file), true) = (file, any.is_empty() && forbid.is_empty()) else {
         if let Some((line, text)) = of.last().cloned() {
             let reason = "only AuthType Basic with AuthUserFile (without a \"$\") and Require valid-user alone is told; until then nobody may (403)";
             walk.remarks.push(Remark::missing(line, &text, reason));
         }
-        return push(walk, of, "Not all of it can be told, so nobody may.", lines);
+        return nobody(walk, Family::Require, of);
     };
     let name = realm(name.as_deref().unwrap_or_default());
     if walk.parts.settings.iter().any(|entry| entry.lines.iter().any(|line| line.starts_with("auth_basic ")))
@@ -311,8 +398,7 @@ fn password(walk: &mut Walk<'_>, access: Access) {
                 "a second file of passwords: write a location; until then nobody may (403)",
             ));
         }
-        let lines = walk.guarded(&["set $access \"\";".to_owned()]);
-        return push(walk, of, "Not all of it can be told, so nobody may.", lines);
+        return nobody(walk, Family::Require, of);
     }
     if walk.guards.is_empty() {
         let lines =
@@ -337,9 +423,11 @@ fn realm(name: &str) -> String {
     if name.is_empty() || name.eq_ignore_ascii_case("off") { "restricted".into() } else { name }
 }
 
-fn push(walk: &mut Walk<'_>, of: Vec<(usize, String)>, why: &str, mut lines: Vec<String>) {
-    if walk.parts.access.is_empty() {
-        lines.insert(0, "set $access 1;".to_owned());
+fn push(walk: &mut Walk<'_>, family: Family, of: Vec<(usize, String)>, why: &str, mut lines: Vec<String>) {
+    let known = &mut walk.parts.access_variables;
+    if !known.contains(&family.variable()) {
+        known.push(family.variable());
+        lines.insert(0, format!("set ${} 1;", family.variable()));
     }
     walk.parts.access.push(Entry { of, why: why.to_owned(), lines });
 }

@@ -92,6 +92,8 @@ pub(crate) struct Parts {
     pub(crate) settings: Vec<Entry>,
     pub(crate) env: Vec<Entry>,
     pub(crate) access: Vec<Entry>,
+    /// Variables that are empty where a visitor may not.
+    pub(crate) access_variables: Vec<&'static str>,
     pub(crate) redirects: Vec<Entry>,
     pub(crate) headers: Vec<Entry>,
     pub(crate) rewrite: Vec<Entry>,
@@ -203,8 +205,8 @@ fn server(text: &mut String, parts: &Parts, options: &Options) {
     }
     entries(text, &parts.env, "    ");
     entries(text, &parts.access, "    ");
-    if !parts.access.is_empty() {
-        text.push_str("    if ($access = \"\") { return 403; }\n\n");
+    for name in &parts.access_variables {
+        let _ = writeln!(text, "    if (${name} = \"\") {{ return 403; }}\n");
     }
     entries(text, &parts.headers, "    ");
     entries(text, &parts.redirects, "    ");

@@ -60,11 +60,6 @@ impl<'o> Walk<'o> {
         }
     }
 
-    /// For what only tells whether something is told.
-    pub(crate) fn apart(options: &'o Options) -> Self {
-        Self::new(options, None)
-    }
-
     /// Lines that run where all guards hold.
     pub(crate) fn guarded(&mut self, lines: &[String]) -> Vec<String> {
         match self.guards.as_slice() {

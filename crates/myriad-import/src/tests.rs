@@ -81,14 +81,89 @@ fn what_is_not_told_of_access_lets_nobody_in() {
         "AuthType Digest\nRequire valid-user",
         "Require user bob",
         "<RequireAll>\nRequire ip 10.0.0.0/8\nRequire expr x\n</RequireAll>",
+        "<RequireAny>\nRequire all granted\n<RequireAll>\nRequire all denied\n</RequireAll>\n</RequireAny>",
+        "<RequireAll>\nRequire all granted\n<IfModule mod_rewrite.c>\nRequire ip 10.0.0.0/8\n</IfModule>\n</RequireAll>",
+        "<RequireAll>\nRequire all granted\nSatisfy any\n</RequireAll>",
+        "<RequireAll>\nRequire ip 10.0.0.0/8\nRequire env a\n</RequireAll>",
+        "<RequireNone>\nRequire valid-user\n</RequireNone>",
+        "Require env",
     ] {
         let told = told(text);
+        assert!(!told.is_whole(), "{text}");
         assert!(
             told.text.contains("set $access \"\";") && told.text.contains("return 403"),
             "{text}\n{}",
             told.text
         );
     }
+}
+
+#[test]
+fn both_kinds_of_access_have_to_be_satisfied() {
+    let text = "Order allow,deny\nAllow from 10.0.0.0/8\nRequire ip 192.168.0.0/16\n\
+                <Files a>\nOrder deny,allow\n</Files>\n<Files b>\nRequire all granted\n</Files>\n";
+    let both = told(text);
+    assert!(both.is_whole(), "{:?}", both.remarks);
+    for part in [
+        "set $allowed \"\";\n    if ($among_1) { set $allowed 1; }",
+        "set $access \"\";\n    if ($among_2) { set $access 1; }",
+        "if ($apache_file ~ \"^a$\") { set $allowed 1; }",
+        "if ($apache_file ~ \"^b$\") { set $access 1; }",
+        "if ($allowed = \"\") { return 403; }",
+        "if ($access = \"\") { return 403; }",
+    ] {
+        assert!(both.text.contains(part), "{part}\n{}", both.text);
+    }
+    // What cannot be told of one is no reason to forget the other.
+    let closed = told("Allow from 10.0.0.0/8\nDeny from all\nRequire host a.test\n");
+    for part in ["set $allowed \"\";\n    if ($among_1) { set $allowed 1; }", "set $access \"\";"] {
+        assert!(closed.text.contains(part), "{part}\n{}", closed.text);
+    }
+}
+
+#[test]
+fn password_stands_beside_the_addresses() {
+    let told = told("AuthUserFile /etc/users\nDeny from all\nAllow from 10.0.0.0/8\nRequire valid-user\n");
+    assert!(told.is_whole(), "{:?}", told.remarks);
+    for part in ["auth_basic_user_file /etc/users;", "if ($among_1) { set $allowed 1; }"] {
+        assert!(told.text.contains(part), "{part}\n{}", told.text);
+    }
+}
+
+#[test]
+fn line_for_everybody_says_nothing_where_all_have_to_hold() {
+    let told = told(
+        "<RequireAll>\nRequire all granted\nRequire ip 10.0.0.0/8\nRequire not ip 10.1.0.0/16\n</RequireAll>\n",
+    );
+    let part =
+        "set $access \"\";\n    if ($among_1) { set $access 1; }\n    if ($among_2) { set $access \"\"; }";
+    assert!(told.is_whole() && told.text.contains(part), "{}", told.text);
+}
+
+#[test]
+fn every_word_of_a_line_counts() {
+    for (text, parts) in [
+        (
+            "Deny from env=a env=b",
+            &["if ($env_a) { set $allowed \"\"; }", "if ($env_b) { set $allowed \"\"; }"][..],
+        ),
+        (
+            "Deny from env=a 1.2.3.4 10.1",
+            &["if ($env_a) { set $allowed \"\"; }", "if ($among_1) { set $allowed \"\"; }", "10.1.0.0/16 1;"],
+        ),
+        ("Deny from 1.2.3.4 all", &["set $allowed 1;\n    set $allowed \"\";"]),
+        ("Require env a b", &["if ($env_a) { set $access 1; }", "if ($env_b) { set $access 1; }"]),
+        (
+            "Require all granted\nRequire not env a b",
+            &["if ($env_a) { set $access \"\"; }", "if ($env_b) { set $access \"\"; }"],
+        ),
+    ] {
+        let told = told(text);
+        for part in parts {
+            assert!(told.is_whole() && told.text.contains(part), "{text}: {part}\n{}", told.text);
+        }
+    }
+    assert_eq!(missing("Deny from env=a host.test").len(), 1);
 }
 
 #[test]
@@ -100,8 +175,8 @@ fn networks_are_written_as_prefixes() {
         "    192.168.0.0/16 1;",
         "    ::1/128 1;",
         "    127.0.0.1/32 1;",
-        "set $access \"\";",
-        "if ($among_1) { set $access 1; }",
+        "set $allowed \"\";",
+        "if ($among_1) { set $allowed 1; }",
     ] {
         assert!(told.text.contains(part), "{part}\n{}", told.text);
     }

@@ -92,7 +92,7 @@ impl Walk<'_> {
             } else if item.is("IfVersion") || item.is("IfDefine") {
                 self.missing(item, "it asks of Apache itself; what stands in it is left out");
             } else if item.is("RequireAll") || item.is("RequireAny") || item.is("RequireNone") {
-                access.nested(item);
+                access.nested(self, item);
             } else {
                 sections.push(item);
             }
