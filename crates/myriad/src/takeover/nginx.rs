@@ -121,18 +121,28 @@ impl Running {
     }
 }
 
-/// Masters of nginx that run here, for a machine without systemd.
+/// Masters of nginx that run here, for a machine without systemd, or an nginx beside it.
 pub(super) fn masters() -> Vec<u32> {
+    let own = rustix::process::geteuid().as_raw();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let is_master = |pid: &u32| {
         fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(MASTER.as_bytes()))
+            && fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|status| is_trusted(&status, own))
     };
     pids.filter(is_master).collect()
 }
 
+/// Whether root or we ourselves run a process, by its `/proc/PID/status`. Anybody may call a process nginx, and its program is run.
+fn is_trusted(status: &str, own: u32) -> bool {
+    let Some(uids) = status.lines().find_map(|line| line.strip_prefix("Uid:")) else { return false };
+    // Real, effective, saved, for files: of a setuid program the first is that of whoever started it.
+    uids.split_whitespace().all(|uid| uid.parse() == Ok(0) || uid.parse() == Ok(own))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt;
     use std::path::Path;
 
     use super::*;
@@ -166,5 +176,32 @@ mod tests {
             (Some("/srv/a.conf".into()), Some("/srv".into()))
         );
         assert_eq!(Running::told("python3 -c nginx"), Running::default());
+    }
+
+    #[test]
+    fn what_another_user_calls_nginx_is_no_master() {
+        let begin = |uid: Option<u32>| {
+            let mut command = Command::new("sleep");
+            command.arg0(format!("{MASTER}/usr/sbin/nginx")).arg("60");
+            if let Some(uid) = uid {
+                command.uid(uid);
+            }
+            command.spawn().expect("sleep")
+        };
+        let mut ours = begin(None);
+        let mut foreign = rustix::process::geteuid().is_root().then(|| begin(Some(65534)));
+        let found = masters();
+        for process in [&mut ours].into_iter().chain(&mut foreign) {
+            process.kill().expect("killed");
+            process.wait().expect("ended");
+        }
+        assert!(found.contains(&ours.id()));
+        assert!(foreign.is_none_or(|foreign| !found.contains(&foreign.id())));
+        for (uids, trusted) in
+            [("0\t0\t0\t0", true), ("7\t7\t7\t7", true), ("8\t8\t8\t8", false), ("8\t0\t0\t0", false)]
+        {
+            assert_eq!(is_trusted(&format!("Name:\tnginx\nUid:\t{uids}\nGid:\t0\n"), 7), trusted, "{uids}");
+        }
+        assert!(!is_trusted("", 0));
     }
 }
