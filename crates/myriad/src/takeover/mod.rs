@@ -88,7 +88,10 @@ fn master(options: &Options) -> Result<Option<u32>, String> {
     if options.configuration.is_some() {
         return Ok(None);
     }
-    if let Ok(service) = services::look(&options.unit) {
+    // One that somebody started by hand is none of systemd's.
+    if let Ok(service) = services::look(&options.unit)
+        && service.pid.is_some()
+    {
         return Ok(service.pid);
     }
     match nginx::masters().as_slice() {
