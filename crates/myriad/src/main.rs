@@ -27,6 +27,7 @@ mod instance;
 mod listeners;
 mod log;
 mod logs;
+mod machine_files;
 mod manual;
 mod notify;
 mod origins;

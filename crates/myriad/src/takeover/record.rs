@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::machine_files::{self, below};
 use crate::pidfile::reason;
 
 /// Place of the record on the machine.
@@ -22,11 +23,6 @@ pub(super) struct Record {
     pub(super) program: PathBuf,
     pub(super) configuration: PathBuf,
     pub(super) prefix: PathBuf,
-}
-
-/// Path of the machine, below the root.
-pub(super) fn below(root: &Path, path: &str) -> PathBuf {
-    root.join(path.trim_start_matches('/'))
 }
 
 impl Record {
@@ -56,22 +52,12 @@ impl Record {
 
 /// Writes a file and the folders above it, as a whole.
 pub(super) fn write(root: &Path, place: &str, text: &str) -> Result<(), String> {
-    let path = below(root, place);
-    let new = path.with_added_extension("new");
-    let folder = path.parent().unwrap_or(root);
-    let written = fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&new, text))
-        .and_then(|()| fs::rename(&new, &path));
-    written.map_err(|error| format!("{}: {}; run it as root", path.display(), reason(&error)))
+    let written = machine_files::write(root, place, text.as_bytes(), 0o644);
+    written.map_err(|error| format!("{}: {}; run it as root", below(root, place).display(), reason(&error)))
 }
 
 /// Removes a file; that it is not there is no error.
 pub(super) fn remove(root: &Path, place: &str) -> Result<(), String> {
-    let path = below(root, place);
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(format!("{}: {}", path.display(), reason(&error)))
-        }
-        _ => Ok(()),
-    }
+    let removed = machine_files::remove(root, place);
+    removed.map_err(|error| format!("{}: {}", below(root, place).display(), reason(&error)))
 }

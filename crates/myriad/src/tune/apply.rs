@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use myriad_tune::{ConfigFile, Plan};
 
 use super::checks;
-use super::programs::below;
-use super::record::{Attributes, Before, Entry, PLACE, Record, hash, replace};
+use super::record::{Before, Entry, PLACE, Record, hash};
+use crate::machine_files::{self, below};
 use crate::pidfile::reason;
 
 /// Writes the files of a plan. If one cannot be written, or a program refuses it, everything is as before this call.
@@ -64,9 +64,7 @@ fn keep(root: &Path, record: &mut Record, file: &ConfigFile, before: Option<&Bef
 }
 
 fn write(root: &Path, file: &ConfigFile) -> io::Result<()> {
-    let path = below(root, &file.path);
-    fs::create_dir_all(path.parent().unwrap_or(root))?;
-    replace(&path, file.text().as_bytes(), &Attributes { mode: 0o644, owner: None, modified: None })
+    machine_files::write(root, &file.path, file.text().as_bytes(), 0o644)
 }
 
 /// Everything as before this `--apply`; what an earlier one has written is there again.

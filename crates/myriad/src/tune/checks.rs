@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use myriad_tune::{ConfigFile, Format, Plan};
 
-use super::programs::below;
+use crate::machine_files::below;
 
 /// Asks each program whether it takes its files. A program that is not on this machine is told as not asked.
 pub(super) fn run(root: &Path, plan: &Plan) -> Result<(), String> {

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use myriad_tune::{Facts, Worker, parse_amount};
 
 use super::options::{DatabaseSaid, Options};
-use super::programs::{apache, below, database, names, object_cache, php, text};
+use super::programs::{apache, database, names, object_cache, php, text};
 use super::workers;
+use crate::machine_files::below;
 use crate::wordpress;
 
 /// Most PHP files that are counted, and most folders that are looked into.

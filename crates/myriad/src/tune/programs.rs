@@ -2,19 +2,16 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use myriad_tune::{Apache, Database, Mpm, ObjectCache, Php};
 
+use crate::machine_files::below;
+
 /// Most bytes of a file that is read, and most entries of a folder.
 const FILE_BYTES: u64 = 64 << 20;
 const ENTRIES: usize = 4096;
-
-/// Path of the machine, below the root.
-pub(super) fn below(root: &Path, path: &str) -> PathBuf {
-    root.join(path.trim_start_matches('/'))
-}
 
 /// Text of a plain file, up to a bound.
 pub(super) fn text(path: &Path) -> Option<String> {

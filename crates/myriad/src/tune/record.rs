@@ -1,15 +1,15 @@
 //! Record of what was there before `--apply`: each file as it was, each folder that was made.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::programs::below;
+use crate::machine_files::{self, Attributes, below, replace};
 
 /// Place of the record on the machine.
 pub(super) const PLACE: &str = "/var/lib/myriad/tune.json";
@@ -60,18 +60,13 @@ impl Record {
 
     /// Writes the record; it is on disk when this returns.
     pub(super) fn write(&self, root: &Path) -> io::Result<()> {
-        let path = below(root, PLACE);
-        fs::create_dir_all(path.parent().unwrap_or(root))?;
         let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
-        replace(&path, &text, &Attributes { mode: 0o600, owner: None, modified: None })
+        machine_files::write(root, PLACE, &text, 0o600)
     }
 
     /// Removes the record: nothing is left of what was applied.
     pub(super) fn forget(root: &Path) -> io::Result<()> {
-        match fs::remove_file(below(root, PLACE)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed,
-        }
+        machine_files::remove(root, PLACE)
     }
 
     pub(super) fn entry(&mut self, path: &str) -> Option<&mut Entry> {
@@ -110,37 +105,6 @@ impl Before {
     }
 }
 
-/// What a file is given beside its bytes.
-pub(super) struct Attributes {
-    pub(super) mode: u32,
-    pub(super) owner: Option<(u32, u32)>,
-    pub(super) modified: Option<SystemTime>,
-}
-
-/// Writes a file beside its place and moves it there: no program sees half of it.
-pub(super) fn replace(path: &Path, bytes: &[u8], attributes: &Attributes) -> io::Result<()> {
-    let new = beside(path);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(attributes.mode).open(&new)?;
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| attributes.owner.map_or(Ok(()), |(uid, gid)| fchown(&file, Some(uid), Some(gid))))
-        .and_then(|()| file.set_permissions(fs::Permissions::from_mode(attributes.mode)))
-        .and_then(|()| attributes.modified.map_or(Ok(()), |time| file.set_modified(time)))
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&new, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&new);
-    }
-    written
-}
-
-/// Name that no program reads, since it has none of their endings.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".new-{}", std::process::id()));
-    path.with_file_name(name)
-}
-
 /// SHA-256 in hexadecimal digits.
 pub(super) fn hash(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
@@ -163,6 +127,8 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

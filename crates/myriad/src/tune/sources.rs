@@ -5,7 +5,8 @@ use std::path::Path;
 use myriad_tune::{ConfigFile, Format, Present, Source};
 
 use super::machine::kernel_value;
-use super::programs::{below, ends, names, text};
+use super::programs::{ends, names, text};
+use crate::machine_files::below;
 
 /// Files and folders that a program reads, in its order; of folders the files with an ending, by name.
 fn places(file: &ConfigFile) -> Vec<(String, &'static str)> {

@@ -1,0 +1,58 @@
+//! Files of the machine that commands write: found below a root, and replaced as a whole.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// What a file is given beside its bytes.
+pub(crate) struct Attributes {
+    pub(crate) mode: u32,
+    pub(crate) owner: Option<(u32, u32)>,
+    pub(crate) modified: Option<SystemTime>,
+}
+
+/// Path of the machine, below the root.
+pub(crate) fn below(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
+}
+
+/// Writes a file of the machine, and the folders above it; it is on disk when this returns.
+pub(crate) fn write(root: &Path, path: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let path = below(root, path);
+    fs::create_dir_all(path.parent().unwrap_or(root))?;
+    replace(&path, bytes, &Attributes { mode, owner: None, modified: None })
+}
+
+/// Writes a file beside its place and moves it there: no program sees half of it.
+pub(crate) fn replace(path: &Path, bytes: &[u8], attributes: &Attributes) -> io::Result<()> {
+    let new = beside(path);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(attributes.mode).open(&new)?;
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| attributes.owner.map_or(Ok(()), |(uid, gid)| fchown(&file, Some(uid), Some(gid))))
+        .and_then(|()| file.set_permissions(fs::Permissions::from_mode(attributes.mode)))
+        .and_then(|()| attributes.modified.map_or(Ok(()), |time| file.set_modified(time)))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+/// Removes a file of the machine; that it is not there is no error.
+pub(crate) fn remove(root: &Path, path: &str) -> io::Result<()> {
+    match fs::remove_file(below(root, path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Name that no program reads, since it has none of their endings.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    path.with_file_name(name)
+}
