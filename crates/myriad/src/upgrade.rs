@@ -57,9 +57,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     if words.help {
         return Ok(help(USAGE));
     }
-    if let Some(word) = words.plain.first() {
-        return Err(format!("\"{word}\" is too much here (see myriad upgrade --help)"));
-    }
+    words.at_most(0, "upgrade")?;
     let pid_file = match words.value("--pid-file") {
         Some(path) => PathBuf::from(path),
         None => configured(&words)?,

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use myriad_admin::{PageReport, PageRequest, PagesRequest, Reply, Request, StatsRequest, render};
 
 use super::client::Running;
-use super::options::{Known, Words};
+use super::options::{Known, Words, too_much};
 use super::output::{Output, found};
 
 pub(crate) const USAGE: &str = "\
@@ -86,10 +86,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
         }
         [] => return Err("cache: ls, show or stats? (see myriad cache --help)".into()),
         ["ls" | "stats", other, ..] | ["show", _, other, ..] => {
-            return Err(format!(
-                "cache {}: \"{other}\" is too much here (see myriad cache --help)",
-                plain[0]
-            ));
+            return Err(format!("cache {}: {}", plain[0], too_much(other, "cache")));
         }
         [other, ..] => {
             let near = match myriad_conf::nearest(other, ["ls", "show", "stats"]) {

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use crate::version;
 pub(crate) use cache::USAGE as CACHE_USAGE;
 pub(crate) use client::Running;
-pub(crate) use options::{Known, Words};
+pub(crate) use options::{Act, Known, Words, too_much};
 pub(crate) use output::{Output, found};
 pub(crate) use purge::USAGE as PURGE_USAGE;
 pub(crate) use upstream::USAGE as UPSTREAM_USAGE;

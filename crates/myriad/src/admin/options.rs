@@ -26,6 +26,14 @@ const GENERAL: [&str; 2] = ["--socket", "--help"];
 /// Option of a command, and whether it takes a value.
 pub(crate) type Known = (&'static str, bool);
 
+/// What a command is to do that changes the machine only when it is told to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    Show,
+    Apply,
+    Undo,
+}
+
 impl Words {
     /// Splits the arguments by the options of the command; the error is a sentence.
     pub(crate) fn parse(
@@ -89,6 +97,32 @@ impl Words {
         let said = self.options.iter().filter(|(known, _)| *known == name);
         said.filter_map(|(_, value)| value.clone()).collect()
     }
+
+    /// Refuses words beyond the first `count`, which the command takes.
+    pub(crate) fn at_most(&self, count: usize, command: &str) -> Result<(), String> {
+        self.plain.get(count).map_or(Ok(()), |word| Err(too_much(word, command)))
+    }
+
+    /// `--apply`, `--undo` or neither.
+    pub(crate) fn act(&self) -> Result<Act, String> {
+        match (self.has("--apply"), self.has("--undo")) {
+            (true, true) => Err("--apply or --undo, not both".into()),
+            (true, false) => Ok(Act::Apply),
+            (false, true) => Ok(Act::Undo),
+            (false, false) => Ok(Act::Show),
+        }
+    }
+
+    /// `--root`: the folder below which the files of the machine are.
+    pub(crate) fn root(&self) -> Result<PathBuf, String> {
+        let root = self.value("--root").map_or_else(|| "/".into(), PathBuf::from);
+        if root.is_dir() { Ok(root) } else { Err(format!("--root {}: no such folder", root.display())) }
+    }
+}
+
+/// Sentence for a word that a command has no use for.
+pub(crate) fn too_much(word: &str, command: &str) -> String {
+    format!("\"{word}\" is too much here (see myriad {command} --help)")
 }
 
 /// Value of an option: behind its `=`, or the next argument unless that is an option.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use myriad_admin::{Reply, Request, UpstreamChange, UpstreamsRequest, WantedState, render};
 
 use super::client::Running;
-use super::options::{Known, Words};
+use super::options::{Known, Words, too_much};
 use super::output::{Output, found};
 
 pub(crate) const USAGE: &str = "\
@@ -71,7 +71,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
         }
     };
     if let Some(more) = named.get(2) {
-        return Err(format!("upstream {verb}: \"{more}\" is too much here (see myriad upstream --help)"));
+        return Err(format!("upstream {verb}: {}", too_much(more, "upstream")));
     }
     let mut named = named.iter().map(|name| (*name).to_owned());
     let (group, server) = (named.next(), named.next());

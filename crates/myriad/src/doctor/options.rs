@@ -62,13 +62,10 @@ impl Options {
         if words.help {
             return Ok(None);
         }
-        let url = match words.plain.as_slice() {
-            [] => None,
-            [url] => Some(Target::parse(url)?.with_path("/")),
-            [_, other, ..] => return Err(format!("\"{other}\" is too much here (see myriad doctor --help)")),
-        };
+        words.at_most(1, "doctor")?;
+        let url = words.plain.first().map(|url| Target::parse(url)).transpose()?;
         Ok(Some(Self {
-            url,
+            url: url.map(|url| url.with_path("/")),
             root: words.value("--root").map(PathBuf::from),
             php: words.value("--php"),
             at: words.value("--at"),

@@ -17,7 +17,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::admin::{Words, help};
+use crate::admin::{Words, help, too_much};
 use crate::cli;
 use commands::{DIRECTIVES, USAGE, commands};
 use completions::Shell;
@@ -64,7 +64,7 @@ impl Command {
             (Self::Man, [name]) => page_named(name)?,
             (Self::Completions, [shell]) => completions::made(Shell::named(shell)?, &commands()),
             (Self::Completions, []) => return Err("completions: name a shell: bash, zsh or fish".into()),
-            (_, [_, word, ..]) => return Err(format!("\"{word}\" is too much here (see myriad man --help)")),
+            (_, [_, word, ..]) => return Err(too_much(word, "man")),
         };
         Ok(Some(text))
     }

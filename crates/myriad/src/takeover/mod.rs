@@ -20,13 +20,13 @@ use std::process::ExitCode;
 
 use myriad_log::Level;
 
-use crate::admin::help;
+use crate::admin::{Act, help};
 use crate::configuration::{Configuration, Origin};
 use crate::paths::Paths;
 use crate::report::Finding;
 use crate::{cli, listeners};
 use nginx::Nginx;
-use options::{Act, Options};
+use options::Options;
 use record::Record;
 use swap::Swap;
 use unit::CommandLine;

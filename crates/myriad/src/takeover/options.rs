@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::admin::{Known, Words};
+use crate::admin::{Act, Known, Words};
 
 pub(crate) const USAGE: &str = "\
 Usage: myriad takeover [--apply | --undo] [-c FILE] [-p PREFIX] [--nginx PROGRAM]
@@ -33,14 +33,6 @@ Exit status: 0 it can be taken over, or was; 1 not, or after an error.
 const OPTIONS: &[Known] =
     &[("--apply", false), ("--undo", false), ("--nginx", true), ("--service", true), ("--root", true)];
 
-/// What is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act {
-    Show,
-    Apply,
-    Undo,
-}
-
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) act: Act,
@@ -59,22 +51,12 @@ impl Options {
         if words.help {
             return Ok(None);
         }
-        if let Some(word) = words.plain.first() {
-            return Err(format!("\"{word}\" is too much here (see myriad takeover --help)"));
-        }
+        words.at_most(0, "takeover")?;
         if words.server.directives.is_some() || words.socket.is_some() {
             return Err("-g and --socket have no meaning here (see myriad takeover --help)".into());
         }
-        let act = match (words.has("--apply"), words.has("--undo")) {
-            (true, true) => return Err("--apply or --undo, not both".into()),
-            (true, false) => Act::Apply,
-            (false, true) => Act::Undo,
-            (false, false) => Act::Show,
-        };
-        let root: PathBuf = words.value("--root").map_or_else(|| "/".into(), PathBuf::from);
-        if !root.is_dir() {
-            return Err(format!("--root {}: no such folder", root.display()));
-        }
+        let act = words.act()?;
+        let root = words.root()?;
         Ok(Some(Self {
             act,
             configuration: words.server.configuration.clone(),

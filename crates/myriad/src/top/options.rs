@@ -42,9 +42,7 @@ impl Options {
         if words.help {
             return Ok(None);
         }
-        if let Some(word) = words.plain.first() {
-            return Err(format!("\"{word}\" is too much here (see myriad top --help)"));
-        }
+        words.at_most(0, "top")?;
         Ok(Some(Self { once: words.has("--once"), socket: words.socket, server: words.server }))
     }
 }

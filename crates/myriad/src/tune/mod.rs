@@ -19,9 +19,9 @@ pub(crate) use options::USAGE;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use options::{Act, Options};
+use options::Options;
 
-use crate::admin::help;
+use crate::admin::{Act, help};
 pub(crate) use workers::largest as largest_worker;
 
 /// Runs `myriad tune` with the arguments after its name.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use myriad_tune::{Database, parse_amount};
 
-use crate::admin::{Known, Words};
+use crate::admin::{Act, Known, Words};
 
 pub(crate) const USAGE: &str = "\
 Usage: myriad tune [--apply | --undo [--force]] [--site DIR] [--root PREFIX]
@@ -48,14 +48,6 @@ const OPTIONS: &[Known] = &[
     ("--database", true),
 ];
 
-/// What is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act {
-    Show,
-    Apply,
-    Undo,
-}
-
 /// What `--database` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DatabaseSaid {
@@ -90,22 +82,12 @@ impl Options {
         if words.help {
             return Ok(None);
         }
-        if let Some(word) = words.plain.first() {
-            return Err(format!("\"{word}\" is too much here (see myriad tune --help)"));
-        }
-        let act = match (words.has("--apply"), words.has("--undo")) {
-            (true, true) => return Err("--apply or --undo, not both".into()),
-            (true, false) => Act::Apply,
-            (false, true) => Act::Undo,
-            (false, false) => Act::Show,
-        };
+        words.at_most(0, "tune")?;
+        let act = words.act()?;
         if words.has("--force") && act != Act::Undo {
             return Err("--force goes with --undo".into());
         }
-        let root = words.value("--root").map_or_else(|| "/".into(), PathBuf::from);
-        if !root.is_dir() {
-            return Err(format!("--root {}: no such folder", root.display()));
-        }
+        let root = words.root()?;
         let memory = size(&words, "--memory")?;
         if let Some(memory) = memory.filter(|memory| !MEMORY.contains(memory)) {
             return Err(format!("--memory {}: from 512m to 16t", myriad_tune::amount(memory)));

@@ -93,11 +93,8 @@ impl Options {
         if words.help {
             return Ok(None);
         }
-        let site = match words.plain.as_slice() {
-            [] => None,
-            [url] => Some(Target::parse(url)?),
-            [_, other, ..] => return Err(format!("\"{other}\" is too much here (see myriad warm --help)")),
-        };
+        words.at_most(1, "warm")?;
+        let site = words.plain.first().map(|url| Target::parse(url)).transpose()?;
         let source = match (words.value("--sitemap"), words.value("--log"), words.has("--by-heat")) {
             (sitemap, None, false) => Source::Sitemap(sitemap.map(|url| Target::parse(&url)).transpose()?),
             (None, Some(log), false) => Source::Log(log.into()),

@@ -79,9 +79,7 @@ impl Command {
         if words.help {
             return Ok(help(USAGE));
         }
-        if let Some(word) = words.plain.first() {
-            return Err(format!("\"{word}\" is too much here (see myriad wordpress status --help)"));
-        }
+        words.at_most(0, "wordpress status")?;
         let said = words.value("--prefix").map(PathBuf::from).or(words.server.prefix);
         let prefix = std::path::absolute(prefix(said.as_deref())).map_err(|error| error.to_string())?;
         let known = holder(&prefix).map_err(|error| format!("{}: {}", prefix.display(), reason(&error)))?;
