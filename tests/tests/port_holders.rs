@@ -41,6 +41,7 @@ fn nginx_that_holds_the_port_is_named_with_the_way_to_take_over_and_back() {
     nginx.wait().expect("ended");
     for part in [
         "to take over from nginx:",
+        "myriad takeover says what differs",
         "myriad -t -c /etc/nginx/nginx.conf",
         "--domain example.com has new certificates issued",
         "systemctl disable --now nginx",

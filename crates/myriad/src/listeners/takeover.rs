@@ -77,6 +77,7 @@ mod tests {
             ("nginx: master process /usr/sbin/nginx -g daemon on;", "nginx"),
             ("/usr/sbin/apache2 -k start", "apache2"),
             ("httpd -DFOREGROUND", "apache2"),
+            ("/usr/sbin/varnishd -a :80", "varnish"),
         ] {
             let text = of(command).expect(command);
             assert!(
