@@ -4,6 +4,33 @@ use myriad_tests::{Request, Visitor, all_at_once};
 
 use super::{page, start};
 
+/// What people leave beside their site, by accident or for a moment.
+const LEFT_BEHIND: [&str; 23] = [
+    "error_log",
+    "wp-admin/error_log",
+    "server.pem",
+    "site.key",
+    "site.crt",
+    "site.p12",
+    "id_rsa",
+    "id_ed25519.pub",
+    "wp-content/database/site.sqlite",
+    "site.sqlite3-wal",
+    "site.db",
+    "site.zip",
+    "site.tar.gz",
+    "site.sql.gz",
+    "wp-content/site.wpress",
+    "wp-content/updraft/backup_2026.zip",
+    "wp-content/uploads/backwpup-1/site.tar",
+    "auth.json",
+    "Dockerfile",
+    "docker-compose.override.yml",
+    "web.config",
+    ".user.ini",
+    "prod.env",
+];
+
 #[test]
 fn what_is_nobody_s_business_is_not_there() {
     let (site, server) = start();
@@ -13,32 +40,7 @@ fn what_is_nobody_s_business_is_not_there() {
     for name in ["x.php.txt", "x.php_old", "x.php copy", "x.php.1", "x.php5", "X.PHP.txt"] {
         std::fs::write(site.root().join(name), evil).expect("write");
     }
-    let left_behind = [
-        "error_log",
-        "wp-admin/error_log",
-        "server.pem",
-        "site.key",
-        "site.crt",
-        "site.p12",
-        "id_rsa",
-        "id_ed25519.pub",
-        "wp-content/database/site.sqlite",
-        "site.sqlite3-wal",
-        "site.db",
-        "site.zip",
-        "site.tar.gz",
-        "site.sql.gz",
-        "wp-content/site.wpress",
-        "wp-content/updraft/backup_2026.zip",
-        "wp-content/uploads/backwpup-1/site.tar",
-        "auth.json",
-        "Dockerfile",
-        "docker-compose.override.yml",
-        "web.config",
-        ".user.ini",
-        "prod.env",
-    ];
-    for name in left_behind {
+    for name in LEFT_BEHIND {
         let path = site.root().join(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
         std::fs::write(path, "secret rules").expect("write");
