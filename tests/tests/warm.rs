@@ -2,10 +2,11 @@
 
 use std::io::Write;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use myriad_tests::{Answer, Place, Request, Server, WordPress, binary, wait_for};
+use myriad_tests::{Answer, Place, Request, Server, WordPress, binary, wait_patiently_for};
 
 fn ask(server: &Server, target: &str) -> Answer {
     server.fetch(&Request::get(target).host(&format!("127.0.0.1:{}", server.port)))
@@ -56,7 +57,8 @@ fn sitemap_is_warmed_in_each_encoding_and_fresh_pages_are_left_out() {
     let posts = posts(&server);
     assert!(posts.len() >= 60, "{posts:?}");
     assert_eq!(ask(&server, &posts[3]).cache(), "HIT");
-    wait_for("both encodings", || {
+    // Fifty jobs of the lowest priority, which have a fifth of a processor.
+    wait_patiently_for("both encodings", Duration::from_mins(3), || {
         let list = told(&myriad(&server, &["cache", "ls", "--match", &url(&server, &posts[3])]));
         list.contains("gz,br") || list.contains("br,gz")
     });
