@@ -141,6 +141,25 @@ fn line_for_everybody_says_nothing_where_all_have_to_hold() {
 }
 
 #[test]
+fn access_by_a_module_is_told_or_named() {
+    for module in ["mod_access_compat.c", "access_compat_module", "mod_authz_user.c", "authz_user_module"] {
+        let told = told(&format!("<IfModule {module}>\nDeny from all\n</IfModule>\n"));
+        assert!(told.is_whole() && told.text.contains("set $allowed \"\";"), "{module}\n{}", told.text);
+    }
+    for line in [
+        "Require all denied",
+        "Order allow,deny",
+        "Satisfy any",
+        "AuthType Basic",
+        "<Files a>\nDeny from all\n</Files>",
+    ] {
+        let missing = missing(&format!("<IfModule mod_strange.c>\nExpiresActive On\n{line}\n</IfModule>\n"));
+        assert!(missing.iter().any(|line| line.starts_with("1: Myriad has no part")), "{line}: {missing:?}");
+    }
+    assert!(told("<IfModule mod_strange.c>\nStrange On\n</IfModule>\n").is_whole());
+}
+
+#[test]
 fn every_word_of_a_line_counts() {
     for (text, parts) in [
         (

@@ -8,7 +8,7 @@ use crate::state::{Guard, Walk};
 use crate::{access, env, expires, headers, redirects, rewrite, settings};
 
 /// Modules of Apache whose directives are told here, so that what depends on one of them is read.
-const MODULES: [&str; 20] = [
+const MODULES: [&str; 22] = [
     "rewrite",
     "headers",
     "expires",
@@ -21,6 +21,8 @@ const MODULES: [&str; 20] = [
     "env",
     "authz_core",
     "authz_host",
+    "authz_user",
+    "access_compat",
     "auth_basic",
     "authn_core",
     "authn_file",
@@ -109,7 +111,12 @@ impl Walk<'_> {
             .to_owned();
         let is_known = MODULES.contains(&name.as_str());
         if !is_known && !written.starts_with('!') {
-            self.note(item, "Myriad has no part of that name: what stands in it is left out");
+            if asks_who(item) {
+                let reason = "Myriad has no part of that name: what stands in it, of who may, is left out";
+                self.missing(item, reason);
+            } else {
+                self.note(item, "Myriad has no part of that name: what stands in it is left out");
+            }
         }
         is_known != written.starts_with('!')
     }
@@ -209,6 +216,15 @@ impl Walk<'_> {
         self.folder = Some(format!("{below}/"));
         matching("$uri", &format!("^{}/", escaped(below)))
     }
+}
+
+/// Whether a section says who may, at any depth.
+fn asks_who(item: &Item) -> bool {
+    item.inner.iter().flatten().any(|inner| {
+        let name = inner.name.to_ascii_lowercase();
+        let is_access = ["require", "order", "deny", "allow", "satisfy"].contains(&name.as_str());
+        is_access || name.starts_with("auth") || asks_who(inner)
+    })
 }
 
 fn matching(variable: &str, regex: &str) -> Result<Option<Guard>, String> {
