@@ -272,6 +272,9 @@ Require all denied
 <FilesMatch "(^#.*#|\.(bak|conf|dist|fla|in[ci]|log|orig|psd|sh|sql|sw[op])|~)$">
 Require all denied
 </FilesMatch>
+<Files "*.h?dden">
+Require all denied
+</Files>
 <FilesMatch "(?i)^upper\.txt$">
 Require all denied
 </FilesMatch>
@@ -303,6 +306,8 @@ ErrorDocument 404 /missing.html
         ("b.txt~", "secret"),
         ("UPPER.txt", "secret"),
         ("a b.sql", "secret"),
+        ("a.hidden", "secret"),
+        ("a.hidden.txt", "open"),
         ("folder/secret.php", "<?php echo 'secret';"),
         ("a.log", "log"),
         ("a.lan.txt", "lan"),
@@ -332,6 +337,8 @@ ErrorDocument 404 /missing.html
         ("/b.txt~", &[]),
         ("/UPPER.txt", &[]),
         ("/a%20b.sql", &[]),
+        ("/a.hidden", &[]),
+        ("/a.hidden.txt", &[]),
         ("/secret%2Ephp/%FF", &[]),
     ],
     fields: &["X-One", "X-Powered-By", "WWW-Authenticate", "Content-Encoding"],

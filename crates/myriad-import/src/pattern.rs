@@ -32,17 +32,23 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// Regex of a name with `*` and `?`, as `<Files>` has it.
-pub(crate) fn of_glob(glob: &str) -> String {
+/// Whether a name has wildcards.
+pub(crate) fn is_glob(name: &str) -> bool {
+    name.contains(['*', '?', '[', '\\'])
+}
+
+/// Regex of a name with `*` and `?`, which match no `/`, as sections have it; the error is a sentence.
+pub(crate) fn of_glob(glob: &str) -> Result<String, String> {
     let mut out = String::new();
     for letter in glob.chars() {
         match letter {
             '*' => out.push_str("[^/]*"),
             '?' => out.push_str("[^/]"),
+            '[' | '\\' => return Err("of wildcards only * and ? are told: write a regex".into()),
             letter => out.push_str(&escaped(&letter.to_string())),
         }
     }
-    out
+    Ok(out)
 }
 
 /// Alternatives of a regex outside of groups and brackets.

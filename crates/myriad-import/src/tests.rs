@@ -244,6 +244,48 @@ fn files_are_asked_by_the_name_of_the_file() {
 }
 
 #[test]
+fn wildcards_and_ends_of_paths_are_those_of_apache() {
+    for (section, guard) in [
+        ("Files \"*.b?k\"", "$apache_file ~ \"^[^/]*\\.b[^/]k$\""),
+        ("Location /pub", "$uri ~ \"^/pub(/|$)\""),
+        ("Location /pub/", "$uri ~ \"^/pub/\""),
+        ("Location /", "$uri ~ \"^/\""),
+        ("Location /private*", "$uri ~ \"^/private[^/]*$\""),
+        ("Directory /srv/a/*/private", "$uri ~ \"^/[^/]*/private/\""),
+        ("Directory /srv/a/in", "$uri ~ \"^/in/\""),
+    ] {
+        let end = section.split(' ').next().unwrap_or_default();
+        let text = format!(
+            "<VirtualHost *:80>\nDocumentRoot /srv/a\n<{section}>\nRequire all denied\n</{end}>\n</VirtualHost>\n"
+        );
+        let told = told(&text);
+        let line = format!("if ({guard}) {{ set $access \"\"; }}");
+        assert!(told.is_whole() && told.text.contains(&line), "{section}: {line}\n{}", told.text);
+    }
+    for (section, part) in [
+        ("Files \"*.[ps]hp\"", "3: of wildcards only * and ?"),
+        ("Files \"a\\*b\"", "3: of wildcards only * and ?"),
+        ("Location \"/[ab]\"", "3: of wildcards only * and ?"),
+        ("Directory \"/srv/a/[ab]\"", "3: of wildcards only * and ?"),
+        ("Directory \"/srv/*/b\"", "3: its wildcards lie outside"),
+        ("Location http://a.test/", "3: its path has to begin with /"),
+    ] {
+        let end = section.split(' ').next().unwrap_or_default();
+        let text = format!(
+            "<VirtualHost *:80>\nDocumentRoot /srv/a\n<{section}>\nRequire all denied\n</{end}>\n</VirtualHost>\n"
+        );
+        let missing = missing(&text);
+        assert!(missing.iter().any(|line| line.starts_with(part)), "{section}: {missing:?}");
+    }
+    let rule = "<VirtualHost *:80>\nDocumentRoot /srv/a\n<Directory /srv/a/*>\nRewriteEngine On\nRewriteRule ^a$ b\n</Directory>\n</VirtualHost>\n";
+    assert!(
+        missing(rule).iter().any(|line| line.starts_with("5: a rule within a section")),
+        "{:?}",
+        missing(rule)
+    );
+}
+
+#[test]
 fn dollar_in_a_name_is_refused() {
     for (text, part) in [
         ("AuthType Basic\nAuthUserFile /srv/$arg_a/users\nRequire valid-user", "3: only AuthType Basic"),

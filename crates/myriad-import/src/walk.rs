@@ -2,7 +2,7 @@
 
 use crate::access::Access;
 use crate::lines::Item;
-use crate::pattern::{escaped, is_balanced, of_glob, quoted};
+use crate::pattern::{escaped, is_balanced, is_glob, of_glob, quoted};
 use crate::site::{Found, Options, Remark};
 use crate::state::{Guard, Walk};
 use crate::{access, env, expires, headers, redirects, rewrite, settings};
@@ -167,7 +167,7 @@ impl Walk<'_> {
             "files" | "filesmatch" => {
                 self.parts.uses_file = true;
                 let is_glob = name == "files" && !is_regex;
-                let regex = if is_glob { format!("^{}$", of_glob(&first)) } else { first };
+                let regex = if is_glob { format!("^{}$", of_glob(&first)?) } else { first };
                 matching("$apache_file", &regex)
             }
             "limit" | "limitexcept" => {
@@ -186,7 +186,7 @@ impl Walk<'_> {
             }
             "location" if !is_regex => {
                 self.folder = None;
-                matching("$uri", &format!("^{}", escaped(&first)))
+                matching("$uri", &location(&first)?)
             }
             "location" | "locationmatch" => {
                 self.folder = None;
@@ -211,11 +211,28 @@ impl Walk<'_> {
             return Ok(None);
         }
         let Some(below) = path.strip_prefix(root).filter(|below| below.starts_with('/')) else {
-            return Err("it lies outside of the site's folder".into());
+            return Err(if is_glob(path) {
+                "its wildcards lie outside of the site's folder: write a location for it".into()
+            } else {
+                "it lies outside of the site's folder".into()
+            });
         };
-        self.folder = Some(format!("{below}/"));
-        matching("$uri", &format!("^{}/", escaped(below)))
+        self.folder = Some(format!("{below}/")).filter(|_| !is_glob(below));
+        matching("$uri", &format!("^{}/", of_glob(below)?))
     }
+}
+
+/// Regex of the paths of `<Location>`: what lies below, too, but with wildcards the whole path alone.
+fn location(path: &str) -> Result<String, String> {
+    if !path.starts_with('/') {
+        return Err("its path has to begin with /".into());
+    }
+    let end = match path {
+        _ if is_glob(path) => "$",
+        _ if path.ends_with('/') => "",
+        _ => "(/|$)",
+    };
+    Ok(format!("^{}{end}", of_glob(path)?))
 }
 
 /// Whether a section says who may, at any depth.
