@@ -28,6 +28,12 @@ impl Apache {
 
     /// The same with the modules that rules of `.htaccess` need, which are obeyed in `html/`.
     pub fn start_with_rules(place: Place) -> Self {
+        let rules = "<Directory @DIR@/html>\nAllowOverride All\nOptions FollowSymLinks\n</Directory>\n<FilesMatch \"^\\.ht\">\nRequire all denied\n</FilesMatch>\n";
+        Self::start_with_hosts(place, rules)
+    }
+
+    /// The same modules with lines of the main configuration, such as virtual hosts.
+    pub fn start_with_hosts(place: Place, lines: &str) -> Self {
         let modules = [
             "rewrite",
             "headers",
@@ -47,8 +53,7 @@ impl Apache {
             "negotiation",
         ];
         let load = |name: &&str| format!("LoadModule {name}_module {MODULES}/mod_{name}.so\n");
-        let rules = "<Directory @DIR@/html>\nAllowOverride All\nOptions FollowSymLinks\n</Directory>\n<FilesMatch \"^\\.ht\">\nRequire all denied\n</FilesMatch>\n";
-        Self::start_with(place, &(modules.iter().map(load).collect::<String>() + rules))
+        Self::start_with(place, &(modules.iter().map(load).collect::<String>() + lines))
     }
 
     fn start_with(place: Place, more: &str) -> Self {

@@ -426,21 +426,92 @@ SetEnvIf X-Kind "worse" WORSE=1
     fields: &["WWW-Authenticate"],
 };
 
+const HOST: Site = Site {
+    name: "a virtual host",
+    rules: r#"
+<VirtualHost *:@PORT@>
+    DocumentRoot @DIR@/html
+    <Location /private>
+        Require all denied
+    </Location>
+    <Location /star*>
+        Require all denied
+    </Location>
+    <FilesMatch "\.inc$">
+        Require all denied
+    </FilesMatch>
+    <Directory @DIR@/html/one/two>
+        Require all denied
+    </Directory>
+    <Directory @DIR@/html/one>
+        Require all granted
+        <Files secret.txt>
+            Require all denied
+        </Files>
+    </Directory>
+    <Directory @DIR@/html/one/open>
+        Require all granted
+    </Directory>
+    <Directory @DIR@/html/*/hidden>
+        Require all denied
+    </Directory>
+    <Directory @DIR@/html>
+        Require all granted
+        Options -Indexes
+    </Directory>
+</VirtualHost>
+"#,
+    files: &[
+        ("a.txt", "a"),
+        ("a.inc", "secret"),
+        ("one/a.txt", "a"),
+        ("one/secret.txt", "secret"),
+        ("one/open/secret.txt", "secret"),
+        ("one/open/a.txt", "a"),
+        ("one/two/a.txt", "secret"),
+        ("one/hidden/a.txt", "secret"),
+        ("secret.txt", "open"),
+        ("private/a.txt", "secret"),
+        ("privately/a.txt", "open"),
+        ("star.txt", "secret"),
+        ("stars/a.txt", "open"),
+    ],
+    asked: &[
+        ("/a.txt", &[]),
+        ("/a.inc", &[]),
+        ("/one/a.txt", &[]),
+        ("/one/secret.txt", &[]),
+        ("/one/open/secret.txt", &[]),
+        ("/one/open/a.txt", &[]),
+        ("/one/two/a.txt", &[]),
+        ("/one/hidden/a.txt", &[]),
+        ("/secret.txt", &[]),
+        ("/private/a.txt", &[]),
+        ("/private/missing", &[]),
+        ("/privately/a.txt", &[]),
+        ("/star.txt", &[]),
+        ("/stars/a.txt", &[]),
+    ],
+    fields: &[],
+};
+
 /// Differences of the two, each with its path; a site that is the same has none.
 fn differences(site: &Site) -> Vec<String> {
     let mut ours = Place::new();
     let php = Php::start(&mut ours);
     let theirs = Place::new();
+    let is_host = site.rules.contains("<VirtualHost");
+    let file = if is_host { "hosts.conf" } else { "html/.htaccess" };
     for place in [&ours, &theirs] {
         for (name, text) in site.files {
             place.write(&format!("html/{name}"), text);
         }
         place.write("users", "bob:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n");
-        place.write("html/.htaccess", place.fill(site.rules));
+        place.write(file, place.fill(site.rules));
     }
     let output = Command::new(binary())
         .arg("import")
-        .arg(ours.path("html/.htaccess"))
+        .arg(ours.path(file))
         .arg("--php")
         .arg(ours.path("php.sock"))
         .arg("--listen")
@@ -450,7 +521,8 @@ fn differences(site: &Site) -> Vec<String> {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{}\n{said}", site.name);
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let apache = Apache::start_with_rules(theirs);
+    let apache =
+        if is_host { Apache::start_with_hosts(theirs, site.rules) } else { Apache::start_with_rules(theirs) };
     let server =
         Server::start(ours, &format!("include mime.types; default_type application/octet-stream;\n{text}"));
     let found = site
@@ -533,6 +605,11 @@ fn single_directives_answer_as_behind_apache() {
 #[test]
 fn old_and_new_rules_of_access_answer_as_behind_apache() {
     same(&GATES);
+}
+
+#[test]
+fn sections_of_a_virtual_host_answer_as_behind_apache() {
+    same(&HOST);
 }
 
 #[test]

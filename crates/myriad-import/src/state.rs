@@ -23,8 +23,24 @@ pub(crate) struct Walk<'o> {
     pub(crate) auth: Auth,
     /// Path of the folder whose rules are read: begins and ends with `/`. `None` outside of folders, where paths are whole.
     pub(crate) folder: Option<String>,
+    /// Lines of the sections that are open, the innermost last.
+    pub(crate) around: Vec<(usize, String)>,
+    /// Sections that are read after all folders.
+    pub(crate) later: Vec<Later<'o>>,
+    /// Whether these are read now.
+    pub(crate) is_late: bool,
     /// For names of variables.
     pub(crate) count: usize,
+}
+
+/// `<Files>` or `<Location>`, with what stands around it.
+pub(crate) struct Later<'o> {
+    pub(crate) item: &'o Item,
+    pub(crate) guards: Vec<Guard>,
+    pub(crate) folder: Option<String>,
+    pub(crate) around: Vec<(usize, String)>,
+    /// Where the sections around it have guards: what they say of passwords holds there alone.
+    pub(crate) auth: Option<Auth>,
 }
 
 /// Lifetimes that have been said so far.
@@ -56,6 +72,9 @@ impl<'o> Walk<'o> {
             expires: Expires::default(),
             auth: Auth::default(),
             folder,
+            around: Vec::new(),
+            later: Vec::new(),
+            is_late: false,
             count: 0,
         }
     }

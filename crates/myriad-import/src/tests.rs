@@ -285,6 +285,50 @@ fn wildcards_and_ends_of_paths_are_those_of_apache() {
     );
 }
 
+/// Apache sorts sections by kind: folders, the outermost first, then files, then locations.
+#[test]
+fn sections_come_in_the_order_of_apache() {
+    let text = "<VirtualHost *:80>\nDocumentRoot /srv/a\n\
+                <Location /private>\nRequire all denied\n</Location>\n\
+                <FilesMatch \"\\.inc$\">\nRequire all denied\n</FilesMatch>\n\
+                <Directory /srv/a/one/two>\nRequire all denied\n</Directory>\n\
+                <Directory /srv/a/one>\nRequire all granted\n<Files secret>\nRequire all denied\n</Files>\n</Directory>\n\
+                <Directory /srv/a/longer-name>\nRequire all granted\n</Directory>\n\
+                <Directory /srv/a/*/x>\nRequire all denied\n</Directory>\n\
+                <Directory /srv/a>\nRequire all granted\n</Directory>\n</VirtualHost>\n";
+    let told = told(text);
+    assert!(told.is_whole(), "{:?}", told.remarks);
+    let mut at = 0;
+    for part in [
+        "# 24: <Directory /srv/a>\n",
+        "set $access 1;",
+        "if ($uri ~ \"^/one/\") { set $access 1; }",
+        "if ($uri ~ \"^/longer-name/\") { set $access 1; }",
+        "if ($uri ~ \"^/one/two/\") { set $access \"\"; }",
+        "if ($uri ~ \"^/[^/]*/x/\") { set $access \"\"; }",
+        "if ($apache_file ~ \"\\.inc$\") { set $access \"\"; }",
+        "# 12: <Directory /srv/a/one>\n    # 14: <Files secret>\n    # 15: Require all denied",
+        "if ($uri !~ \"^/one/\") { set $section \"\"; }",
+        "if ($apache_file !~ \"^secret$\") { set $section \"\"; }",
+        "if ($uri ~ \"^/private(/|$)\") { set $access \"\"; }",
+    ] {
+        let found = told.text[at..].find(part);
+        assert!(found.is_some(), "{part}\n{}", told.text);
+        at += found.unwrap_or_default() + part.len();
+    }
+}
+
+#[test]
+fn password_of_a_folder_is_that_of_its_files_alone() {
+    let text = "<VirtualHost *:80>\nDocumentRoot /srv/a\n\
+                <Directory /srv/a/x>\nAuthUserFile /etc/users\n<Files a>\nRequire valid-user\n</Files>\n</Directory>\n\
+                <Files b>\nRequire valid-user\n</Files>\n</VirtualHost>\n";
+    let told = told(text);
+    assert!(told.text.contains("auth_basic_user_file /etc/users;"), "{}", told.text);
+    assert!(told.text.contains("if ($apache_file ~ \"^b$\") { set $access \"\"; }"), "{}", told.text);
+    assert!(!told.is_whole());
+}
+
 #[test]
 fn dollar_in_a_name_is_refused() {
     for (text, part) in [

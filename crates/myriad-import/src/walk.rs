@@ -4,7 +4,7 @@ use crate::access::Access;
 use crate::lines::Item;
 use crate::pattern::{escaped, is_balanced, is_glob, of_glob, quoted};
 use crate::site::{Found, Options, Remark};
-use crate::state::{Guard, Walk};
+use crate::state::{Guard, Later, Walk};
 use crate::{access, env, expires, headers, redirects, rewrite, settings};
 
 /// Modules of Apache whose directives are told here, so that what depends on one of them is read.
@@ -34,12 +34,13 @@ const MODULES: [&str; 22] = [
 ];
 
 /// Walks through a text.
-pub(crate) fn walk(items: &[Item], options: &Options, remarks: Vec<Remark>) -> Found {
+pub(crate) fn walk<'o>(items: &'o [Item], options: &'o Options, remarks: Vec<Remark>) -> Found {
     let mut found = Found { servers: Vec::new(), remarks };
-    let hosts: Vec<&Item> = items.iter().filter(|item| item.is("VirtualHost")).collect();
+    let hosts: Vec<&'o Item> = items.iter().filter(|item| item.is("VirtualHost")).collect();
     if hosts.is_empty() {
         let mut walk = Walk::new(options, Some(options.base.clone()));
         walk.scope(items);
+        walk.late();
         walk.finish(&mut found);
         return found;
     }
@@ -56,12 +57,13 @@ pub(crate) fn walk(items: &[Item], options: &Options, remarks: Vec<Remark>) -> F
         let mut walk = Walk::new(options, None);
         settings::addresses(&mut walk, host);
         walk.scope(host.inner.as_deref().unwrap_or_default());
+        walk.late();
         walk.finish(&mut found);
     }
     found
 }
 
-impl Walk<'_> {
+impl<'o> Walk<'o> {
     fn finish(mut self, found: &mut Found) {
         expires::finish(&mut self);
         rewrite::finish(&mut self);
@@ -70,18 +72,47 @@ impl Walk<'_> {
     }
 
     /// Everything of a section that decides of access for itself, or of the whole file.
-    fn scope(&mut self, items: &[Item]) {
+    fn scope(&mut self, items: &'o [Item]) {
         let mut access = Access::default();
         let mut sections = Vec::new();
         self.items(items, &mut access, &mut sections);
         access::emit(self, access);
-        // What a section says of access comes after what stands around it, wherever it was written.
+        // What a section says of access comes after what stands around it, wherever it was written; an outer folder before an inner one.
+        sections.sort_by_key(|section| depth(section));
         for section in sections {
-            self.section(section);
+            if self.is_late || rank(section).is_none() {
+                self.section(section);
+                continue;
+            }
+            let later = Later {
+                item: section,
+                guards: self.guards.clone(),
+                folder: self.folder.clone(),
+                around: self.around.clone(),
+                auth: (!self.guards.is_empty()).then(|| self.auth.clone()),
+            };
+            self.later.push(later);
         }
     }
 
-    fn items<'i>(&mut self, items: &'i [Item], access: &mut Access, sections: &mut Vec<&'i Item>) {
+    /// Sections that Apache asks after all folders: those of files, then those of locations.
+    fn late(&mut self) {
+        self.is_late = true;
+        let mut sections = std::mem::take(&mut self.later);
+        sections.sort_by_key(|section| rank(section.item));
+        for Later { item, guards, folder, around, auth } in sections {
+            let before = (self.folder.clone(), self.auth.clone());
+            (self.guards, self.folder) = (guards, folder);
+            self.auth = auth.unwrap_or_else(|| before.1.clone());
+            let lengths = self.lengths();
+            self.section(item);
+            self.told_under(lengths, &around);
+            self.guards.clear();
+            (self.folder, self.auth) = before;
+        }
+    }
+
+    fn items(&mut self, items: &'o [Item], access: &mut Access, sections: &mut Vec<&'o Item>) {
         for item in items {
             let Some(inner) = &item.inner else {
                 self.directive(item, access);
@@ -134,26 +165,40 @@ impl Walk<'_> {
         }
     }
 
-    fn section(&mut self, item: &Item) {
+    fn section(&mut self, item: &'o Item) {
         let inner = item.inner.as_deref().unwrap_or_default();
-        let before = (self.guards.len(), self.folder.clone());
-        let lengths = self.parts.lists().map(|list| list.len());
+        let before = (self.guards.len(), self.folder.clone(), self.auth.clone());
+        let lengths = self.lengths();
+        let line = (item.line, item.text.clone());
         match self.guard(item) {
             Ok(guard) => {
                 self.guards.extend(guard);
+                self.around.push(line.clone());
                 self.scope(inner);
+                self.around.pop();
             }
             Err(reason) => {
                 // What would have kept visitors out is not let open silently.
                 self.missing(item, &reason);
             }
         }
+        if self.guards.len() > before.0 {
+            self.auth = before.2;
+        }
         self.guards.truncate(before.0);
         self.folder = before.1;
-        // What came of it is told with the section's own line.
+        self.told_under(lengths, &[line]);
+    }
+
+    fn lengths(&mut self) -> [usize; 6] {
+        self.parts.lists().map(|list| list.len())
+    }
+
+    /// What came since there were so many entries is told with the lines of the sections around it.
+    fn told_under(&mut self, lengths: [usize; 6], around: &[(usize, String)]) {
         for (list, length) in self.parts.lists().into_iter().zip(lengths) {
             for entry in list.iter_mut().skip(length).filter(|entry| !entry.of.is_empty()) {
-                entry.of.insert(0, (item.line, item.text.clone()));
+                entry.of.splice(0..0, around.iter().cloned());
             }
         }
     }
@@ -220,6 +265,23 @@ impl Walk<'_> {
         self.folder = Some(format!("{below}/")).filter(|_| !is_glob(below));
         matching("$uri", &format!("^{}/", of_glob(below)?))
     }
+}
+
+/// Place of a section among those that are read after all folders.
+fn rank(item: &Item) -> Option<u8> {
+    match item.name.to_ascii_lowercase().as_str() {
+        "files" | "filesmatch" => Some(0),
+        "location" | "locationmatch" => Some(1),
+        _ => None,
+    }
+}
+
+/// Depth of a folder, by which Apache sorts them; 0 for what is none.
+fn depth(item: &Item) -> usize {
+    if !item.is("Directory") {
+        return 0;
+    }
+    1 + item.word(0).trim_end_matches('/').matches('/').count()
 }
 
 /// Regex of the paths of `<Location>`: what lies below, too, but with wildcards the whole path alone.
