@@ -8,8 +8,9 @@
 //! ```
 //!
 //! Everything comes to directives of `server`, in the order in which Apache asks: who may, what is redirected, what is rewritten.
-//! Sections (`<Files>`) come to `if ($uri ~ …) { set … }`, so that no location has to repeat what another one says.
-//! What cannot be told is a remark with the reason; where it would have kept visitors out, all are kept out.
+//! Sections (`<Files>`) come to `if ($apache_file ~ …) { set … }`, so that no location has to repeat what another one says.
+//! What cannot be told is a remark with the reason; where it is a line of who may, all are kept out. A `RewriteRule` with `[F]` and a section that
+//! are not told are named and left out: look at each before it serves.
 
 #![forbid(unsafe_code)]
 
