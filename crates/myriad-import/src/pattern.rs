@@ -1,5 +1,8 @@
 //! Regexes of Apache, which knows a path without the folder of its `.htaccess`, for nginx, which knows it whole; and quoting.
 
+use std::iter::Peekable;
+use std::str::CharIndices;
+
 /// Regex of a rule of a folder for the whole path: `^a|b` of `/blog/` is `^/blog/a|^/blog/.*?b`. `None` if a `^` stands within a group.
 pub(crate) fn whole(pattern: &str, base: &str) -> Option<String> {
     let base = escaped(base);
@@ -51,18 +54,59 @@ pub(crate) fn of_glob(glob: &str) -> Result<String, String> {
     Ok(out)
 }
 
+/// Letters of a regex that are neither escaped nor within brackets, each with its place.
+struct Outside<'p> {
+    letters: Peekable<CharIndices<'p>>,
+    in_brackets: bool,
+    /// Within `[:alpha:]` of brackets.
+    in_class: bool,
+    is_escaped: bool,
+}
+
+fn outside(pattern: &str) -> Outside<'_> {
+    let letters = pattern.char_indices().peekable();
+    Outside { letters, in_brackets: false, in_class: false, is_escaped: false }
+}
+
+impl Outside<'_> {
+    fn steps_over(&mut self, wanted: char) -> bool {
+        self.letters.next_if(|(_, letter)| *letter == wanted).is_some()
+    }
+}
+
+impl Iterator for Outside<'_> {
+    type Item = (usize, char);
+
+    fn next(&mut self) -> Option<(usize, char)> {
+        while let Some((at, letter)) = self.letters.next() {
+            match letter {
+                _ if self.is_escaped => self.is_escaped = false,
+                '\\' => self.is_escaped = true,
+                '[' if self.in_brackets => self.in_class |= self.steps_over(':'),
+                ':' if self.in_class => self.in_class = !self.steps_over(']'),
+                '[' => {
+                    self.in_brackets = true;
+                    // The first of them, with or without a ^ before it, does not close them.
+                    self.steps_over('^');
+                    self.steps_over(']');
+                }
+                ']' if self.in_brackets => (self.in_brackets, self.in_class) = (false, false),
+                _ if self.in_brackets => {}
+                _ => return Some((at, letter)),
+            }
+        }
+        None
+    }
+}
+
 /// Alternatives of a regex outside of groups and brackets.
 fn split(pattern: &str) -> Vec<&str> {
-    let (mut parts, mut start, mut depth, mut bracket, mut after) = (Vec::new(), 0, 0_usize, false, false);
-    for (at, letter) in pattern.char_indices() {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_usize);
+    for (at, letter) in outside(pattern) {
         match letter {
-            _ if after => after = false,
-            '\\' => after = true,
-            '[' => bracket = true,
-            ']' => bracket = false,
-            '(' if !bracket => depth += 1,
-            ')' if !bracket => depth = depth.saturating_sub(1),
-            '|' if !bracket && depth == 0 => {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            '|' if depth == 0 => {
                 parts.push(&pattern[start..at]);
                 start = at + 1;
             }
@@ -73,57 +117,25 @@ fn split(pattern: &str) -> Vec<&str> {
     parts
 }
 
-/// Whether a `^` stands in a regex that is neither escaped nor the first of a bracket.
+/// Whether a `^` stands in a regex that is neither escaped nor in brackets.
 fn has_anchor(pattern: &str) -> bool {
-    let (mut bracket, mut after) = (false, false);
-    for letter in pattern.chars() {
-        match letter {
-            _ if after => after = false,
-            '\\' => after = true,
-            '[' => bracket = true,
-            ']' => bracket = false,
-            '^' if !bracket => return true,
-            _ => {}
-        }
-    }
-    false
-}
-
-/// Number of groups that capture.
-pub(crate) fn groups(pattern: &str) -> usize {
-    let (mut count, mut bracket, mut after) = (0, false, false);
-    let letters: Vec<char> = pattern.chars().collect();
-    for (at, letter) in letters.iter().enumerate() {
-        match letter {
-            _ if after => after = false,
-            '\\' => after = true,
-            '[' => bracket = true,
-            ']' => bracket = false,
-            '(' if !bracket && letters.get(at + 1) != Some(&'?') => count += 1,
-            _ => {}
-        }
-    }
-    count
+    outside(pattern).any(|(_, letter)| letter == '^')
 }
 
 /// Whether brackets and groups of a regex are balanced, so that it can be a word of the configuration.
 pub(crate) fn is_balanced(pattern: &str) -> bool {
-    let (mut depth, mut bracket, mut after) = (0_i32, false, false);
-    for letter in pattern.chars() {
+    let (mut letters, mut depth) = (outside(pattern), 0_i32);
+    for (_, letter) in letters.by_ref() {
         match letter {
-            _ if after => after = false,
-            '\\' => after = true,
-            '[' => bracket = true,
-            ']' => bracket = false,
-            '(' if !bracket => depth += 1,
-            ')' if !bracket => depth -= 1,
+            '(' => depth += 1,
+            ')' => depth -= 1,
             _ => {}
         }
         if depth < 0 {
             return false;
         }
     }
-    depth == 0 && !bracket && !after
+    depth == 0 && !letters.in_brackets && !letters.is_escaped
 }
 
 /// Word of the nginx language in double quotes. A backslash is doubled where the language would take it for itself.

@@ -4,7 +4,7 @@
 //! other within it.
 
 use crate::expand::{Captures, Expanded, bare, capture, env_variable, expand, is_variable};
-use crate::pattern::{groups, is_any, is_balanced, quoted, whole, word};
+use crate::pattern::{is_any, is_balanced, quoted, whole, word};
 use crate::rules::{Condition, Rule};
 use crate::state::Walk;
 
@@ -33,7 +33,7 @@ pub(crate) fn lines(
     let tests = tests(walk, rule, conditions)?;
     let action = action(walk, rule, conditions, &tests, &regex)?;
     let why = action.why.clone();
-    let plain = tests.iter().all(|(test, _)| matches!(test, Test::Always(true)));
+    let plain = tests.iter().all(|test| matches!(test, Test::Always(true)));
     if plain
         && !walk.rules.chained
         && !rule.flags.chain
@@ -90,13 +90,13 @@ fn conjunction(
     lines: &mut Vec<String>,
     rule: &Rule,
     conditions: &[Condition],
-    tests: Vec<(Test, usize)>,
+    tests: Vec<Test>,
     action: &Action,
 ) {
     let last = tests.len().saturating_sub(1);
     let mut any: Vec<String> = Vec::new();
     let mut any_holds = false;
-    for (at, (test, _)) in tests.into_iter().enumerate() {
+    for (at, test) in tests.into_iter().enumerate() {
         let joins = conditions[at].or;
         let in_group = joins || !any.is_empty() || (at > 0 && conditions[at - 1].or);
         let keeps = |regex: &Option<String>| -> String {
@@ -139,14 +139,13 @@ fn conjunction(
     }
 }
 
-/// Tests of the conditions, each with the number of groups of its regex.
-fn tests(walk: &mut Walk<'_>, rule: &Rule, conditions: &[Condition]) -> Result<Vec<(Test, usize)>, String> {
+/// Tests of the conditions.
+fn tests(walk: &mut Walk<'_>, rule: &Rule, conditions: &[Condition]) -> Result<Vec<Test>, String> {
     conditions
         .iter()
         .map(|condition| {
-            let test = test(walk, rule, condition)
-                .map_err(|reason| format!("its condition in line {}: {reason}", condition.item.line))?;
-            Ok((test, groups(&condition.pattern)))
+            test(walk, rule, condition)
+                .map_err(|reason| format!("its condition in line {}: {reason}", condition.item.line))
         })
         .collect()
 }
@@ -245,7 +244,7 @@ fn action(
     walk: &mut Walk<'_>,
     rule: &Rule,
     conditions: &[Condition],
-    tests: &[(Test, usize)],
+    tests: &[Test],
     regex: &str,
 ) -> Result<Action, String> {
     let mut action = Action::default();
@@ -324,7 +323,7 @@ fn target(
     walk: &mut Walk<'_>,
     rule: &Rule,
     conditions: &[Condition],
-    tests: &[(Test, usize)],
+    tests: &[Test],
     own: &str,
     action: &mut Action,
 ) -> Result<(), String> {
@@ -341,7 +340,7 @@ fn target(
         return Ok(());
     }
     // A capture of the path itself is taken by the regex that gave it, so that it is escaped as a path in a redirect.
-    let of_path = conditions.last().zip(tests.last()).and_then(|(condition, (test, _))| match test {
+    let of_path = conditions.last().zip(tests.last()).and_then(|(condition, test)| match test {
         Test::Asked { regex: Some(regex), .. } if condition.test.eq_ignore_ascii_case("%{REQUEST_URI}") => {
             Some(format!("{}{regex}", if condition.no_case { "(?i)" } else { "" }))
         }

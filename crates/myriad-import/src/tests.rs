@@ -38,6 +38,9 @@ fn query_is_kept_replaced_or_dropped_as_apache_does() {
         ("RewriteRule !^a$ b [L]", "if ($uri !~ \"^/a$\") { rewrite \"^\" /b last; }"),
         ("RewriteRule ^(.*)-(.*)$ $1_$2.php", "rewrite \"^/(.*)-(.*)$\" /$1_$2.php;"),
         ("RewriteRule ^(a)(b)$ /$1$20$1b", "rewrite \"^/(a)(b)$\" /$1$20$1b;"),
+        ("RewriteRule ^[[:alpha:]|^]+$ b", "rewrite \"^/[[:alpha:]|^]+$\" /b;"),
+        ("RewriteRule ^a[]|(]$ b", "rewrite \"^/a[]|(]$\" /b;"),
+        ("RewriteRule ^a[^]|]$|b$ c", "rewrite \"^/a[^]|]$|^/.*?b$\" /c;"),
         ("RewriteRule ^a|b$ c", "rewrite \"^/a|^/.*?b$\" /c;"),
     ] {
         let told = told(&format!("RewriteEngine On\n{rule}\n"));
