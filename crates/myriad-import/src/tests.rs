@@ -66,6 +66,7 @@ fn what_has_no_counterpart_is_named_with_its_line() {
         ("RewriteEngine On\nRewriteRule (^a|b) c", "2: a ^ within a group"),
         ("RewriteEngine On\nRewriteRule ^(a c", "2: its regex is not sound"),
         ("<If \"true\">\nRequire all denied\n</If>", "1: expressions of <If>"),
+        ("<Files x>\nRewriteEngine On\nRewriteRule ^ - [L]\n</Files>", "3: a rule within a section"),
         ("<Files x>\nRequire all denied\n", "1: this section is not closed"),
         ("</Files>", "1: no such section"),
         ("Header set X \"%{NAME}e\"", "1: its value holds a variable"),

@@ -211,6 +211,8 @@ impl<'o> Walk<'o> {
         match name.as_str() {
             "files" | "filesmatch" => {
                 self.parts.uses_file = true;
+                // Rules are of folders: within a section of files they are named, not told for all files.
+                self.folder = None;
                 let is_glob = name == "files" && !is_regex;
                 let regex = if is_glob { format!("^{}$", of_glob(&first)?) } else { first };
                 matching("$apache_file", &regex)
