@@ -20,7 +20,7 @@ pub(crate) struct Collector {
 
 impl Collector {
     /// One that speaks this (`grpc`, `tls`, `http`), at that port, 0 for any.
-    fn start(place: &Place, mode: &str, port: u16) -> Self {
+    pub(crate) fn start(place: &Place, mode: &str, port: u16) -> Self {
         place.write("collector.py", COLLECTOR);
         let (file, told) = (place.path("spans"), place.path("spans.port"));
         let _ = std::fs::remove_file(&told);
@@ -45,7 +45,7 @@ impl Collector {
     }
 
     /// The spans of requests (and not of their parts), once there are so many.
-    fn servers(&self, count: usize) -> Vec<Value> {
+    pub(crate) fn servers(&self, count: usize) -> Vec<Value> {
         let servers = || self.spans().into_iter().filter(|span| span["kind"] == 2).collect::<Vec<_>>();
         wait_for("spans", || servers().len() >= count);
         let found = servers();
@@ -54,7 +54,7 @@ impl Collector {
     }
 
     /// The parts of a span.
-    fn parts(&self, of: &Value) -> Vec<Value> {
+    pub(crate) fn parts(&self, of: &Value) -> Vec<Value> {
         self.spans().into_iter().filter(|span| span["parent"] == of["span"]).collect()
     }
 }
@@ -67,7 +67,7 @@ impl Drop for Collector {
 }
 
 /// A site that traces all, to a collector, with this in its exporter, at `http` and in its server.
-fn http(collector: &Collector, exporter: &str, http: &str, server: &str) -> String {
+pub(crate) fn http(collector: &Collector, exporter: &str, http: &str, server: &str) -> String {
     format!(
         "otel_exporter {{ endpoint 127.0.0.1:{}; interval 20ms; {exporter} }} otel_trace on; {http}
         server {{ listen 127.0.0.1:@PORT@; {server} }}",
@@ -75,7 +75,7 @@ fn http(collector: &Collector, exporter: &str, http: &str, server: &str) -> Stri
     )
 }
 
-fn server(exporter: &str, more: &str, locations: &str) -> (Collector, Server) {
+pub(crate) fn server(exporter: &str, more: &str, locations: &str) -> (Collector, Server) {
     let place = Place::new();
     let collector = Collector::start(&place, "grpc", 0);
     let http = http(&collector, exporter, more, locations);

@@ -3,6 +3,7 @@
 //! covers: otel_exporter otel_resource_attr otel_service_name otel_span_attr otel_span_name otel_trace otel_trace_context
 
 mod export;
+mod origins;
 
 use myriad_tests::{HttpOrigin, Origin, Place, Request, Server};
 
@@ -13,12 +14,12 @@ const STATE: &str = "congo=ucfJifl5GOE,rojo=00f067aa0ba902b7";
 /// Nobody listens there: what is propagated does not depend on it.
 const EXPORTER: &str = "otel_exporter { endpoint 127.0.0.1:1; }";
 
-fn sent(flags: &str) -> String {
+pub(crate) fn sent(flags: &str) -> String {
     format!("00-{TRACE}-{PARENT}-{flags}")
 }
 
 /// A request from a client that has a trace of its own.
-fn traced(target: &str) -> Request {
+pub(crate) fn traced(target: &str) -> Request {
     Request::get(target).field("Traceparent", &sent("01")).field("Tracestate", STATE)
 }
 
