@@ -56,9 +56,7 @@ impl Builder<'_> {
 
     fn if_block(&mut self, node: &Node, around: &Settings, context: Contexts) -> Option<IfBlock> {
         let condition = self.note(parse_condition(node));
-        let mut settings = around.within();
-        // Not inherited, in nginx, even by an `if`.
-        settings.content.try_files = None;
+        let mut settings = without_try_files(around);
         let mut level = OpenLevel::new(context);
         let mut rewrite = Vec::new();
         let mut changes_settings = false;
@@ -91,14 +89,13 @@ impl Builder<'_> {
         let mut location = LocationConf {
             matcher,
             pattern,
-            settings: around.within(),
+            settings: without_try_files(around),
             rewrite: Vec::new(),
             locations: Vec::new(),
             limit_except: None,
             span: node.span,
         };
         location.settings.handler = None;
-        location.settings.content.try_files = None;
         self.location_body(node, &mut location);
         known.map(|_| location)
     }
@@ -204,6 +201,16 @@ impl Builder<'_> {
         self.check_pass_uri(&settings, around);
         Some(LimitExcept { methods, settings, span: node.span })
     }
+}
+
+/// What a level within begins with. `try_files` is not inherited, in nginx, even by an `if`.
+fn without_try_files(around: &Settings) -> Settings {
+    let mut settings = around.within();
+    // A group that is written to is the level's own: most have nothing to forget, and go on sharing that of the level around.
+    if settings.content.try_files.is_some() {
+        settings.content.try_files = None;
+    }
+    settings
 }
 
 /// The methods that nginx knows here.
