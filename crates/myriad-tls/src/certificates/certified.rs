@@ -59,8 +59,11 @@ pub(crate) fn certified(
 pub(crate) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let mut all = Vec::new();
     for der in pem::certificates(text) {
-        all.push(CertificateDer::from(der.map_err(|error| error.to_string())?));
+        // They stay, thousands of them: no byte more than they are.
+        let der = der.map_err(|error| error.to_string())?.into_boxed_slice();
+        all.push(CertificateDer::from(der.into_vec()));
     }
+    all.shrink_to_fit();
     if all.is_empty() { Err("it holds no certificate in PEM".to_owned()) } else { Ok(all) }
 }
 

@@ -4,10 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use myriad_acme::{Question, Staple};
+use myriad_conf::Diagnostic;
+use myriad_conf::settings::TlsSettings;
 
 use super::keeper::KeepTicketKeys;
 use super::sessions::SessionStore;
 use super::tickets::Tickets;
+use crate::offer::spoken::Spoken;
 
 /// Keys of tickets, caches of sessions and OCSP answers, from one configuration to the next.
 #[derive(Default)]
@@ -22,6 +25,8 @@ pub struct Kept {
     staples: Vec<Arc<Staple>>,
     /// Records of the keys of the process before this one, by life time in seconds; each is taken once.
     recorded: HashMap<u32, Vec<u8>>,
+    /// What the server that was compiled last speaks: most speak the same.
+    spoken: Option<Spoken>,
     /// Hands the keys to the process after this one.
     keeper: Option<Arc<dyn KeepTicketKeys>>,
 }
@@ -54,6 +59,16 @@ impl Kept {
         }
         let asked: Vec<&Arc<Staple>> = staples.into_iter().collect();
         self.staples.retain(|staple| asked.iter().any(|asked| Arc::ptr_eq(asked, staple)));
+    }
+
+    /// The suites and groups that settings come to: one piece of memory for all servers, one after another, that speak the same.
+    pub(crate) fn spoken(&mut self, settings: &TlsSettings) -> Result<Spoken, Box<Diagnostic>> {
+        if let Some(known) = self.spoken.as_ref().filter(|known| known.is_of(settings)) {
+            return Ok(known.clone());
+        }
+        let spoken = Spoken::of(settings)?;
+        self.spoken = Some(spoken.clone());
+        Ok(spoken)
     }
 
     /// The cache of a name, which all servers that name it share.

@@ -24,7 +24,7 @@ pub fn with_certificates(
 ) -> Arc<ServerConfig> {
     all.sort_by_key(|certified| u8::from(certified.key.algorithm() == SignatureAlgorithm::RSA));
     let mut own = config.clone();
-    let suites = config.crypto_provider().cipher_suites.clone();
+    let suites = config.crypto_provider().cipher_suites.as_slice().into();
     own.cert_resolver = Arc::new(Chosen { all, preference: Preference { suites, is_clients } });
     Arc::new(own)
 }

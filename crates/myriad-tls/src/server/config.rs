@@ -7,8 +7,6 @@ use rustls::{ClientConfig, ServerConfig, version};
 
 use super::identities::Identities;
 use super::parts::ServerParts;
-use crate::offer::ciphers::cheapest_first;
-use crate::offer::provider::{Offer, provider};
 use crate::peers::client_rules::client_verifier;
 use crate::resume::kept::Kept;
 use crate::resume::setup::resume;
@@ -25,17 +23,9 @@ const RECORDS: std::ops::RangeInclusive<u64> = 32..=16_389;
 /// The first setting or file that cannot be used, at its place in the configuration.
 pub fn server_config(parts: &ServerParts<'_>, kept: &mut Kept) -> Result<ServerConfig, Box<Diagnostic>> {
     let settings = parts.settings;
-    let offer = Offer {
-        ciphers: settings.ciphers.as_ref(),
-        curves: settings.curves.as_ref(),
-        commands: &settings.commands,
-    };
-    let mut provider = provider(&offer)?;
-    if settings.ciphers.is_none() && settings.commands.is_empty() {
-        cheapest_first(&mut provider);
-    }
-    let verifier = client_verifier(settings, parts.files, &provider)?;
-    let identities = Identities::read(parts, &provider)?;
+    let spoken = kept.spoken(settings)?;
+    let verifier = client_verifier(settings, parts.files, &spoken.provider)?;
+    let identities = Identities::read(parts, &spoken)?;
     let mut versions = Vec::new();
     if settings.tls13 {
         versions.push(&version::TLS13);
@@ -44,7 +34,7 @@ pub fn server_config(parts: &ServerParts<'_>, kept: &mut Kept) -> Result<ServerC
         versions.push(&version::TLS12);
     }
     let at = settings.certificates.first().map(|name| name.span).unwrap_or_default();
-    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+    let mut config = ServerConfig::builder_with_provider(spoken.provider)
         .with_protocol_versions(&versions)
         .map_err(|error| Box::new(Diagnostic::error(at, error.to_string())))?
         .with_client_cert_verifier(verifier)

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use myriad_acme::Slot;
 use myriad_conf::settings::TlsSettings;
 use myriad_conf::{Diagnostic, Text};
-use rustls::SupportedCipherSuite;
-use rustls::crypto::CryptoProvider;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
@@ -14,12 +12,13 @@ use super::identity::{Identity, Stapled, with_ocsp};
 use super::parts::ServerParts;
 use super::preference::Preference;
 use crate::certificates::files::fail;
+use crate::offer::spoken::Spoken;
 
 /// The certificates of a server: one of each kind of key, as a rule.
 #[derive(Debug)]
 pub(super) struct Identities {
     /// In the order of their cost: ECDSA before RSA.
-    all: Vec<Identity>,
+    all: Box<[Identity]>,
     preference: Preference,
 }
 
@@ -46,13 +45,13 @@ impl ResolvesServerCert for Identities {
 }
 
 impl Identities {
-    pub(super) fn read(parts: &ServerParts<'_>, provider: &CryptoProvider) -> Result<Self, Box<Diagnostic>> {
+    pub(super) fn read(parts: &ServerParts<'_>, spoken: &Spoken) -> Result<Self, Box<Diagnostic>> {
         let ServerParts { settings, files, ordered, staples } = *parts;
         let passwords = files.passwords(settings.password_file.as_ref())?;
         let is_clients = is_clients(settings);
         let mut identities = Vec::new();
         if are_named(settings) {
-            return Ok(Self { all: Vec::new(), preference: Preference { suites: Vec::new(), is_clients } });
+            return Ok(Self { all: [].into(), preference: Preference { suites: [].into(), is_clients } });
         }
         for (index, certificate) in settings.certificates.iter().enumerate() {
             let Some(key) = settings.keys.get(index) else {
@@ -66,7 +65,7 @@ impl Identities {
                 identities.push(Identity::Ordered(both_ordered(certificate, key, ordered)?));
                 continue;
             }
-            let certified = files.certified((certificate, key), &passwords, provider)?;
+            let certified = files.certified((certificate, key), &passwords, &spoken.provider)?;
             let stapled = settings.stapling_file.as_ref().filter(|_| settings.stapling && index == 0);
             // Of two with the same kind of key the later one counts, as in OpenSSL.
             let kind = certified.key.algorithm();
@@ -79,12 +78,8 @@ impl Identities {
             });
         }
         identities.sort_by_key(Identity::is_rsa);
-        let spoken = |suite: &&SupportedCipherSuite| match suite {
-            SupportedCipherSuite::Tls12(_) => settings.tls12,
-            SupportedCipherSuite::Tls13(_) => settings.tls13,
-        };
-        let suites = provider.cipher_suites.iter().filter(spoken).copied().collect();
-        Ok(Self { all: identities, preference: Preference { suites, is_clients } })
+        let suites = Arc::clone(&spoken.suites);
+        Ok(Self { all: identities.into(), preference: Preference { suites, is_clients } })
     }
 }
 

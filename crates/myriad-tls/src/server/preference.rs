@@ -17,7 +17,7 @@ const OLD: [SignatureScheme; 3] =
 #[derive(Clone, Debug)]
 pub(crate) struct Preference {
     /// The suites of the server.
-    pub(crate) suites: Vec<SupportedCipherSuite>,
+    pub(crate) suites: Arc<[SupportedCipherSuite]>,
     /// Whether the client's order decides, and not the server's.
     pub(crate) is_clients: bool,
 }
@@ -130,7 +130,7 @@ mod tests {
         let mut acceptor = Acceptor::default();
         acceptor.read_tls(&mut &bytes[..]).expect("read");
         let accepted = acceptor.accept().map_err(|(error, _)| error).expect("a hello").expect("a whole one");
-        let preference = Preference { suites: ALL_CIPHER_SUITES.to_vec(), is_clients };
+        let preference = Preference { suites: ALL_CIPHER_SUITES.into(), is_clients };
         let certified = preference.choose(&accepted.client_hello(), both().into_iter());
         certified.expect("one of both").key.algorithm()
     }

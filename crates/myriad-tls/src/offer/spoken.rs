@@ -1,0 +1,84 @@
+//! What a server speaks: its suites and groups, shared by all servers that speak the same.
+
+use std::sync::Arc;
+
+use myriad_conf::settings::TlsSettings;
+use myriad_conf::{Diagnostic, Text};
+use rustls::SupportedCipherSuite;
+use rustls::crypto::CryptoProvider;
+
+use super::ciphers::cheapest_first;
+use super::provider::{Offer, provider};
+
+/// The suites and groups of a server, with the settings that they come of.
+#[derive(Clone)]
+pub(crate) struct Spoken {
+    /// For rustls.
+    pub(crate) provider: Arc<CryptoProvider>,
+    /// The suites of the versions that are spoken.
+    pub(crate) suites: Arc<[SupportedCipherSuite]>,
+    written: Arc<Written>,
+}
+
+/// The settings that decide.
+struct Written {
+    ciphers: Option<Text>,
+    curves: Option<Text>,
+    commands: Vec<(Text, Text)>,
+    /// TLS 1.2 and 1.3.
+    versions: (bool, bool),
+}
+
+impl Spoken {
+    pub(crate) fn of(settings: &TlsSettings) -> Result<Self, Box<Diagnostic>> {
+        let TlsSettings { ciphers, curves, commands, tls12, tls13, .. } = settings;
+        let mut provider = provider(&Offer { ciphers: ciphers.as_ref(), curves: curves.as_ref(), commands })?;
+        if ciphers.is_none() && commands.is_empty() {
+            cheapest_first(&mut provider);
+        }
+        let is_spoken = |suite: &&SupportedCipherSuite| match suite {
+            SupportedCipherSuite::Tls12(_) => *tls12,
+            SupportedCipherSuite::Tls13(_) => *tls13,
+        };
+        let suites = provider.cipher_suites.iter().filter(is_spoken).copied().collect();
+        let written = Written {
+            ciphers: ciphers.clone(),
+            curves: curves.clone(),
+            commands: commands.clone(),
+            versions: (*tls12, *tls13),
+        };
+        Ok(Self { provider: Arc::new(provider), suites, written: Arc::new(written) })
+    }
+
+    /// Whether these settings come to the same.
+    pub(crate) fn is_of(&self, settings: &TlsSettings) -> bool {
+        let Written { ciphers, curves, commands, versions } = &*self.written;
+        *versions == (settings.tls12, settings.tls13)
+            && (ciphers, curves, commands) == (&settings.ciphers, &settings.curves, &settings.commands)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resume::kept::Kept;
+    use crate::testing::Site;
+
+    #[test]
+    fn servers_that_speak_the_same_share_it() {
+        let site = Site::of(
+            "ssl_certificate c; ssl_certificate_key k; ssl_ciphers HIGH;
+             server { listen 443 ssl; } server { listen 444 ssl; }
+             server { listen 445 ssl; ssl_protocols TLSv1.2; }
+             server { listen 446 ssl; ssl_protocols TLSv1.2; ssl_ecdh_curve X25519; }",
+            &[],
+        );
+        let mut kept = Kept::default();
+        let mut spoken = |index: usize| kept.spoken(&site.http().servers[index].settings.tls).expect("sound");
+        let [one, same, old, narrow] = [spoken(0), spoken(1), spoken(2), spoken(3)];
+        assert!(Arc::ptr_eq(&one.provider, &same.provider) && Arc::ptr_eq(&one.suites, &same.suites));
+        assert!(old.suites.len() < one.suites.len());
+        assert!(old.suites.iter().all(|suite| suite.tls13().is_none()));
+        assert_eq!((old.suites.len(), narrow.provider.kx_groups.len()), (narrow.suites.len(), 1));
+    }
+}
