@@ -8,7 +8,7 @@ use myriad_script::Template;
 use crate::next::{Cached, Next, Occasion, PassReason};
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Request, Sink};
-use myriad_exchange::runtime::{CachePlace, Label, OriginPlace, Target};
+use myriad_exchange::runtime::{CachePlace, OriginLabel, OriginPlace, Target};
 
 /// Tells what the origin of the place would be asked.
 pub(crate) fn content(exchange: &mut Exchange, origin: &OriginPlace) {
@@ -139,14 +139,15 @@ fn not_stored(exchange: &mut Exchange, cache: &CachePlace, reason: PassReason) -
     text.to_owned()
 }
 
-fn label(request: &Request) -> Option<&Label> {
-    request.runtime().atlas.places.get(request.route.place as usize)
+fn label(request: &Request) -> Option<&OriginLabel> {
+    request.runtime().atlas.places.get(request.route.place as usize)?.origin.as_deref()
 }
 
 /// The first text of a directive that is neither empty nor `0`, for people.
-fn holding(exchange: &mut Exchange, texts: fn(&Label) -> &Vec<(String, Template)>) -> String {
+fn holding(exchange: &mut Exchange, texts: fn(&OriginLabel) -> &Vec<(String, Template)>) -> String {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let label = site.runtime.atlas.places.get(exchange.request.route.place as usize);
+    let label = label.and_then(|label| label.origin.as_deref());
     for (text, template) in label.map(texts).into_iter().flatten() {
         let now = value(exchange, template);
         if !now.is_empty() && now != "0" {

@@ -1,6 +1,7 @@
 //! Media types that a directive names.
 
 /// The media types of `gzip_types`, `sub_filter_types` and their like; none for every type.
+#[derive(PartialEq, Eq)]
 pub struct TypeSet(Option<Box<[Box<[u8]>]>>);
 
 impl TypeSet {

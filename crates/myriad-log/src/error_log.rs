@@ -30,6 +30,20 @@ pub enum Sink {
     Syslog(Arc<Syslog>),
 }
 
+/// Whether both are the same file, opened once, or the same server.
+impl PartialEq for Sink {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(file), Self::File(other)) => Arc::ptr_eq(file, other),
+            (Self::Syslog(server), Self::Syslog(other)) => Arc::ptr_eq(server, other),
+            (Self::Stderr, Self::Stderr) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Sink {}
+
 impl Sink {
     fn repeats(&self) -> &Repeats {
         match self {
@@ -79,7 +93,7 @@ impl Sink {
 }
 
 /// Target of one `error_log` directive: a sink, its level and the form of its lines.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Where lines go.
     pub sink: Sink,
@@ -99,7 +113,7 @@ impl Target {
 }
 
 /// The targets of one context; cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLog {
     targets: Arc<[Target]>,
     threshold: Option<Level>,

@@ -3,7 +3,7 @@
 use crate::patience::MinRate;
 
 /// How long the driver waits; all in milliseconds, 0 for no limit unless said otherwise.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// `keepalive_timeout`: how long an idle connection stays open; 0 closes after the answer.
     pub keepalive_ms: u64,

@@ -3,6 +3,7 @@
 use myriad_script::Template;
 
 /// One `fastcgi_param` or `proxy_set_header`.
+#[derive(PartialEq)]
 pub(crate) struct Param {
     /// The name.
     pub name: Box<[u8]>,

@@ -9,7 +9,7 @@ use myriad_exchange::runtime::Place;
 
 /// An answer with the built-in page.
 pub(super) fn error_answer(place: &Place, status: u16) -> Answer {
-    let page = error_body(status, &place.headers.server_name);
+    let page = error_body(status, &place.headers.own.server_name);
     let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(page)));
     answer.media_type = Some(b"text/html"[..].into());
     answer

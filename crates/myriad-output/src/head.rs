@@ -18,15 +18,15 @@ pub(super) fn begin(request: &Request, place: &Place, answer: &Answer) -> Head {
     let (server, date) =
         if answer.own_head { (answer.has(b"server"), answer.has(b"date")) } else { (false, false) };
     if !server {
-        head.lines(&place.headers.server_line);
+        head.lines(&place.headers.own.server_line);
     }
-    if let Some(line) = &place.headers.hsts_line
+    if let Some(line) = &place.headers.own.hsts_line
         && request.came_by_https()
     {
         // Ahead of what a site says itself: browsers take the first (RFC 6797 section 8.1).
         head.lines(line);
     }
-    let alternatives = &place.headers.alt_svc;
+    let alternatives = &place.headers.own.alt_svc;
     if !alternatives.is_empty() && request.received.connection.tls().is_some() && !answer.has(b"alt-svc") {
         head.lines(alternatives);
     }

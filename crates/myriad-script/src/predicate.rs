@@ -12,7 +12,7 @@ pub(crate) fn is_true(value: &[u8]) -> bool {
 }
 
 /// Texts that are asked, in order and lazily, whether any of them is true.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Predicates {
     templates: Box<[Template]>,
 }

@@ -34,6 +34,15 @@ const JIT_STACK_LIMIT: i32 = -46;
 #[derive(Clone, Debug)]
 pub struct Regex(Arc<Compiled>);
 
+/// Whether both are one expression: what is written alike is compiled once.
+impl PartialEq for Regex {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Regex {}
+
 #[derive(Debug)]
 struct Compiled {
     source: Box<str>,

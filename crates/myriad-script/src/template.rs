@@ -14,14 +14,14 @@ pub(crate) mod parse;
 #[cfg(test)]
 mod tests;
 
-/// A compiled text with variables, as nginx's complex value.
-#[derive(Debug, Clone)]
+/// A compiled text with variables, as nginx's complex value. Two are equal that were compiled together and come to the same.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Template {
     shape: Shape,
 }
 
 /// The two cheap shapes are most of what configurations hold.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 enum Shape {
     Static(Literal),
     Single(Part),
@@ -35,6 +35,19 @@ pub(crate) enum Part {
     Builtin(Builtin),
     /// `$1` to `$9`.
     Capture(u8),
+}
+
+/// Whether both are the same text, or read the same variable.
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Literal(text), Self::Literal(other)) => text == other,
+            (Self::User(variable), Self::User(other)) => Arc::ptr_eq(variable, other),
+            (Self::Builtin(id), Self::Builtin(other)) => id == other,
+            (Self::Capture(number), Self::Capture(other)) => number == other,
+            _ => false,
+        }
+    }
 }
 
 /// How many maps may stand behind each other for [`Template::reads_only`] to look through them.

@@ -20,7 +20,7 @@ pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer {
         return refresh(url);
     }
     let place = request.place();
-    let body = error_body(status, &place.headers.server_name);
+    let body = error_body(status, &place.headers.own.server_name);
     let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(body)));
     answer.media_type = Some(b"text/html"[..].into());
     answer.field(b"Location", &location(request, url));

@@ -18,10 +18,16 @@ pub struct Atlas {
 #[derive(Default)]
 pub struct Label {
     /// `location ~ \.php$`; empty for what is no location.
-    pub name: String,
+    pub name: Box<str>,
     /// Where that stands.
     pub span: Span,
-    /// `fastcgi_pass unix:/run/php.sock`; empty for files.
+    /// What is said of its origin; none for files.
+    pub origin: Option<Box<OriginLabel>>,
+}
+
+/// How the origin of a place is written.
+pub struct OriginLabel {
+    /// `fastcgi_pass unix:/run/php.sock`.
     pub handler: String,
     /// `*_cache_bypass`: each text as written, and compiled.
     pub bypass: Vec<(String, Template)>,

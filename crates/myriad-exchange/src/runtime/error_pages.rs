@@ -4,6 +4,7 @@ use myriad_conf::settings::ErrorPageCode;
 use myriad_script::Template;
 
 /// One `error_page`.
+#[derive(PartialEq)]
 pub struct ErrorPage {
     /// Statuses it answers.
     pub codes: Vec<u16>,
@@ -14,6 +15,7 @@ pub struct ErrorPage {
 }
 
 /// Where an `error_page` leads.
+#[derive(PartialEq)]
 pub enum ErrorTarget {
     /// A named location.
     Named(Box<[u8]>),

@@ -12,15 +12,16 @@ use myriad_script::Template;
 pub type MediaTypes = HashMap<Box<[u8]>, Box<[u8]>>;
 
 /// How files become answers.
+#[derive(PartialEq)]
 pub struct FilePlace {
     /// `root` or `alias`, absolute.
     pub root: Template,
     /// How `root` and the URI make a path.
     pub rooting: Rooting,
     /// `index`.
-    pub index: Vec<Template>,
+    pub index: Box<[Template]>,
     /// `try_files`.
-    pub try_files: Option<TryFiles>,
+    pub try_files: Option<Box<TryFiles>>,
     /// Media types by extension.
     pub types: Arc<MediaTypes>,
     /// `default_type`.
@@ -37,10 +38,11 @@ pub struct FilePlace {
     pub validity: Validity,
     /// Codings whose files are looked for beside a file (`gzip_static` and its like), the best first; the flag says
     /// that every client gets them (`always`).
-    pub precompressed: Vec<(Coding, bool)>,
+    pub precompressed: Box<[(Coding, bool)]>,
 }
 
 /// `disable_symlinks`.
+#[derive(PartialEq)]
 pub struct Symlinks {
     /// Which links are refused.
     pub rule: LinkRule,
@@ -60,9 +62,10 @@ pub enum Rooting {
 }
 
 /// `try_files`.
+#[derive(PartialEq)]
 pub struct TryFiles {
     /// What to try, in order.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Box<[Candidate]>,
     /// What follows when none is there.
     pub end: TryFilesEnd<Template>,
     /// Whether root and candidates read nothing but the URI, so that what was found may be remembered.
@@ -70,6 +73,7 @@ pub struct TryFiles {
 }
 
 /// A word of `try_files` that is not the last.
+#[derive(PartialEq)]
 pub enum Candidate {
     /// A file of this name; or a directory.
     Path {

@@ -1,8 +1,11 @@
 //! What is added to the head of an answer.
 
+use std::sync::Arc;
+
 use myriad_script::Template;
 
 /// `cache_debug on`, `cache_status on`.
+#[derive(PartialEq)]
 pub struct DebugRules {
     /// `cache_debug`.
     pub debug: bool,
@@ -16,8 +19,9 @@ pub struct DebugRules {
     pub said_already: bool,
 }
 
-/// What is added to an answer's fields.
-pub struct HeaderRules {
+/// How this server calls itself, and what goes with each of its answers.
+#[derive(PartialEq)]
+pub struct ServerLines {
     /// The whole `Server` line.
     pub server_line: Box<[u8]>,
     /// The whole `Alt-Svc` line for clients that come by TLS; empty where HTTP/3 is not spoken or the line is written by
@@ -27,14 +31,21 @@ pub struct HeaderRules {
     pub server_name: Box<str>,
     /// What `https_only` has browsers remember: the whole `Strict-Transport-Security` line.
     pub hsts_line: Option<Box<[u8]>>,
+}
+
+/// What is added to an answer's fields.
+#[derive(PartialEq)]
+pub struct HeaderRules {
+    /// What a server's places have in common.
+    pub own: Arc<ServerLines>,
     /// `add_header`.
-    pub add: Vec<AddField>,
+    pub add: Box<[AddField]>,
     /// Fields that an `add_header` takes the place of (`Last-Modified`, `ETag`), lower case; the flag says `always`.
-    pub replaced: Vec<(&'static [u8], bool)>,
+    pub replaced: Box<[(&'static [u8], bool)]>,
     /// `cache_debug` and `cache_status`; none where both are off.
     pub debug: Option<Box<DebugRules>>,
     /// `add_trailer`.
-    pub trailers: Vec<AddField>,
+    pub trailers: Box<[AddField]>,
     /// `expires`.
     pub expires: super::Expires<Template>,
     /// Whether an `add_header` says for how long an answer is fresh: from when it is sent.
@@ -42,6 +53,7 @@ pub struct HeaderRules {
 }
 
 /// One `add_header`.
+#[derive(PartialEq)]
 pub struct AddField {
     /// The name.
     pub name: Box<[u8]>,

@@ -34,13 +34,13 @@ mod variable_registry;
 mod who;
 
 pub use acme::{AcmePlan, PlannedStaple};
-pub use atlas::{Atlas, Label};
+pub use atlas::{Atlas, Label, OriginLabel};
 pub use cache_place::{CachePlace, PurgeRules, PurgeWhen, ServerPurge};
 pub use caches::{Caches, NamedCaches};
 pub use error_pages::{ErrorPage, ErrorTarget};
 pub use expires::Expires;
 pub use file_place::{Candidate, FilePlace, MediaTypes, Rooting, Symlinks, TryFiles};
-pub use headers::{AddField, DebugRules, HeaderRules};
+pub use headers::{AddField, DebugRules, HeaderRules, ServerLines};
 pub use https_only::HttpsOnly;
 pub use ids::{PlaceId, ServerId};
 pub use limit_counts::{LimitCounts, LimitZoneCounts, Limited};

@@ -5,7 +5,7 @@ use myriad_script::Regex;
 use myriad_http::media_types::TypeSet;
 
 /// Which encodings a place offers.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 pub struct Offer {
     /// `gzip`, if on.
     pub gzip: Option<OfferRules>,
@@ -20,12 +20,13 @@ pub struct Offer {
     /// `gzip_proxied any`; otherwise a request with `Via` gets identity unless the answer says it may not be cached.
     pub proxied: super::Proxied,
     /// `gzip_disable`.
-    pub disable: Vec<Regex>,
+    pub disable: Box<[Regex]>,
     /// `gzip_disable msie6`.
     pub disable_msie6: bool,
 }
 
 /// What one coding is offered for.
+#[derive(PartialEq)]
 pub struct OfferRules {
     /// Media types.
     pub types: TypeSet,

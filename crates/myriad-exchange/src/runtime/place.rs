@@ -12,7 +12,8 @@ use crate::traffic::TrafficZone;
 
 use super::{ErrorPage, FilePlace, HeaderRules, Offer, PlaceFeatures, PlaceId};
 
-/// Settings of a level, compiled.
+/// Settings of a level, compiled. Levels that come to the same share their parts ([`Shared::alike`](super::Shared::alike)), so that a
+/// location costs what it says itself: of fifty thousand most say little.
 pub struct Place {
     /// Whether the head of an answer reads nothing that rules have set, so that the rules may have been run for an
     /// earlier request.
@@ -24,21 +25,21 @@ pub struct Place {
     /// What makes the content.
     pub handler: Box<dyn Handler>,
     /// What a request may bring.
-    pub upload: UploadRules,
+    pub upload: Arc<UploadRules>,
     /// How the connection is used.
-    pub connection: ConnectionRules,
+    pub connection: Arc<ConnectionRules>,
     /// Files.
-    pub files: FilePlace,
+    pub files: Arc<FilePlace>,
     /// What is sent for an error.
-    pub errors: ErrorRules,
+    pub errors: Arc<ErrorRules>,
     /// Response fields.
-    pub headers: HeaderRules,
+    pub headers: Arc<HeaderRules>,
     /// What changes answers on their way to the client.
     pub filters: Filters<Exchange>,
     /// Encodings that may be offered.
-    pub offer: Offer,
+    pub offer: Arc<Offer>,
     /// What is written down.
-    pub logs: LogRules,
+    pub logs: Arc<LogRules>,
     /// How redirects are written.
     pub redirects: RedirectRules,
     /// What features have compiled.
@@ -50,7 +51,7 @@ pub struct EntryRules {
     /// `internal`.
     pub internal: bool,
     /// `limit_except`.
-    pub limit_except: Option<LimitExcept>,
+    pub limit_except: Option<Box<LimitExcept>>,
     /// What is asked of a visitor before the content; none where everybody may come in at once.
     pub gate: Option<Arc<Gate>>,
     /// What is asked of a request before its origin is; none where every request may go there.
@@ -62,10 +63,11 @@ pub struct RewriteRules {
     /// The directives.
     pub program: Program,
     /// Places of the `if` blocks in the program, by `IfId`.
-    pub ifs: Vec<PlaceId>,
+    pub ifs: Box<[PlaceId]>,
 }
 
 /// What a request may bring.
+#[derive(PartialEq)]
 pub struct UploadRules {
     /// `client_max_body_size`, bytes, 0 for any.
     pub max_body: u64,
@@ -76,6 +78,7 @@ pub struct UploadRules {
 }
 
 /// How a client's connection is used.
+#[derive(PartialEq)]
 pub struct ConnectionRules {
     /// The connection's time-outs.
     pub timeouts: Timeouts,
@@ -92,6 +95,7 @@ pub struct ConnectionRules {
 }
 
 /// What is sent for an error.
+#[derive(PartialEq)]
 pub struct ErrorRules {
     /// `error_page`, by status.
     pub pages: Vec<ErrorPage>,
@@ -126,6 +130,7 @@ pub struct LogRules {
 }
 
 /// Where a request's body is gathered.
+#[derive(PartialEq)]
 pub struct BodyRules {
     /// `client_body_buffer_size`, bytes; 0 with `client_body_in_file_only`.
     pub in_memory: u64,
@@ -140,7 +145,7 @@ pub struct BodyRules {
 }
 
 /// `keepalive_time` and `keepalive_disable`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAliveRules {
     /// Milliseconds after which a connection ends with the answer under way.
     pub time_ms: u64,
@@ -148,6 +153,30 @@ pub struct KeepAliveRules {
     pub not_msie6: bool,
     /// `safari`.
     pub not_safari: bool,
+}
+
+/// Whether both write the same and tell the same. What counts, traces or follows requests is a place's own, and like no other.
+impl PartialEq for LogRules {
+    fn eq(&self, other: &Self) -> bool {
+        let is_bare =
+            |rules: &Self| rules.counting.is_none() && rules.tracing.is_none() && rules.after_sent.is_none();
+        let flags = |rules: &Self| (rules.not_found, rules.subrequests, rules.rewrites, rules.uninitialized);
+        is_bare(self)
+            && is_bare(other)
+            && flags(self) == flags(other)
+            && is_one(self.traffic.as_ref(), other.traffic.as_ref())
+            && is_one(self.classes.as_ref(), other.classes.as_ref())
+            && self.errors == other.errors
+            && self.access == other.access
+    }
+}
+
+/// Whether both are the same, or none.
+fn is_one<T: ?Sized>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (one, other) => one.is_none() && other.is_none(),
+    }
 }
 
 impl Place {
@@ -166,6 +195,7 @@ pub struct LimitExcept {
 }
 
 /// `limit_rate`, `limit_rate_after`.
+#[derive(PartialEq)]
 pub struct Rates {
     /// Bytes a second.
     pub rate: Template,

@@ -13,6 +13,11 @@ impl PlaceFeatures {
         self.0.push((TypeId::of::<T>(), Box::new(compiled)));
     }
 
+    /// Gives back the memory that was taken for what features might have kept.
+    pub fn settle(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
     /// Takes out what a feature has kept, for a place of its own.
     pub fn take<T: Any>(&mut self) -> Option<T> {
         let at = self.0.iter().position(|(id, _)| *id == TypeId::of::<T>())?;

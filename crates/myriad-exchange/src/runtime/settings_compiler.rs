@@ -63,17 +63,41 @@ impl dyn SettingsCompiler + '_ {
     }
 }
 
-/// What features share among their places, by its type.
+/// How many of the values of a type that were made last are compared with a new one. Those that a level is like stand around it
+/// mostly: a few are enough, however many thousands there are.
+const COMPARED: usize = 8;
+
+/// What places share, by its type.
 #[derive(Default)]
-pub struct Shared(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+pub struct Shared {
+    /// What features share among all their places.
+    made: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    /// The values that were made last: of each type a `Vec<Arc<T>>`, the latest use first.
+    latest: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+}
 
 impl Shared {
     fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        Arc::downcast(Arc::clone(self.0.get(&TypeId::of::<T>())?)).ok()
+        Arc::downcast(Arc::clone(self.made.get(&TypeId::of::<T>())?)).ok()
     }
 
     fn put<T: Any + Send + Sync>(&mut self, made: &Arc<T>) {
-        self.0.insert(TypeId::of::<T>(), Arc::clone(made) as _);
+        self.made.insert(TypeId::of::<T>(), Arc::clone(made) as _);
+    }
+
+    /// What was made, or what is like it and was made shortly before: so that equal parts of places are one piece of memory.
+    pub fn alike<T: PartialEq + Any + Send + Sync>(&mut self, made: T) -> Arc<T> {
+        let latest = self.latest.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(Vec::<Arc<T>>::new()));
+        let Some(latest) = (&mut **latest as &mut dyn Any).downcast_mut::<Vec<Arc<T>>>() else {
+            return Arc::new(made);
+        };
+        let found = match latest.iter().position(|known| **known == made) {
+            Some(at) => latest.remove(at),
+            None => Arc::new(made),
+        };
+        latest.truncate(COMPARED - 1);
+        latest.insert(0, Arc::clone(&found));
+        found
     }
 }
 
@@ -89,5 +113,21 @@ mod tests {
         shared.put(&Arc::new(2_u64));
         assert_eq!(shared.get::<String>().as_deref().map(String::as_str), Some("one"));
         assert_eq!(shared.get::<u64>().as_deref(), Some(&2));
+    }
+
+    #[test]
+    fn equal_values_that_are_made_one_after_another_are_one() {
+        let mut shared = Shared::default();
+        let first = shared.alike("one".to_owned());
+        let other = shared.alike("other".to_owned());
+        assert!(!Arc::ptr_eq(&first, &other));
+        assert!(Arc::ptr_eq(&first, &shared.alike("one".to_owned())));
+        assert_eq!(*shared.alike(1_u64), 1, "each type for itself");
+        // The latest use counts, and what was not used for long is made anew.
+        for number in 0..COMPARED - 1 {
+            shared.alike(number.to_string());
+        }
+        assert!(Arc::ptr_eq(&first, &shared.alike("one".to_owned())));
+        assert!(!Arc::ptr_eq(&other, &shared.alike("other".to_owned())));
     }
 }

@@ -125,7 +125,7 @@ pub struct Server {
     /// Its rewrite directives.
     pub rewrite: Program,
     /// Places of the `if` blocks in `rewrite`, by `IfId`.
-    pub ifs: Vec<PlaceId>,
+    pub ifs: Box<[PlaceId]>,
     /// Its locations.
     pub locations: Locations,
     /// Whether the location of a URI may be remembered.

@@ -12,6 +12,7 @@ use crate::log_file::LogFile;
 use crate::syslog::Syslog;
 
 /// One `access_log`.
+#[derive(PartialEq)]
 pub struct AccessLog {
     /// The index of its [`Format`](super::Format) among those of the configuration.
     pub format: usize,
@@ -61,6 +62,20 @@ pub struct BufferRules {
     pub flush_ms: Option<u64>,
     /// `gzip=`: level at which a full buffer is compressed.
     pub gzip: Option<u8>,
+}
+
+/// Whether lines go to the same file, opened once, or to the same server.
+impl PartialEq for LogTarget {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File { file, buffer }, Self::File { file: other, buffer: rules }) => {
+                Arc::ptr_eq(file, other) && buffer == rules
+            }
+            (Self::Variable(path, open), Self::Variable(other, rules)) => path == other && open == rules,
+            (Self::Syslog(server), Self::Syslog(other)) => Arc::ptr_eq(server, other),
+            _ => false,
+        }
+    }
 }
 
 impl LogTarget {

@@ -43,7 +43,7 @@ fn push_params(
     params: &mut impl Pairs,
 ) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
-    for param in &place.params {
+    for param in &**place.params {
         if let Some(value) = param.value.as_static() {
             // As in nginx `fastcgi_param HTTP_PROXY "";` hides the field, and tells nothing in its place.
             let hides = value.is_empty() && param.name.starts_with(b"HTTP_");

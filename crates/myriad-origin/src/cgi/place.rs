@@ -1,5 +1,7 @@
 //! The environment that the configuration writes (`fastcgi_param` and its like).
 
+use std::sync::Arc;
+
 use crate::OriginCompiler;
 use crate::param::Param;
 use myriad_conf::settings::OriginSettings;
@@ -10,8 +12,9 @@ use super::pairs::push_name;
 
 /// The parameters of a place, in order.
 pub(crate) struct CgiPlace {
-    /// The parameters; the same name may stand there more than once.
-    pub params: Vec<Param>,
+    /// The parameters; the same name may stand there more than once. Places that tell the same share them, as servers do that
+    /// include one file of parameters.
+    pub params: Arc<Box<[Param]>>,
 }
 
 impl CgiPlace {
@@ -22,7 +25,8 @@ impl CgiPlace {
             value: compile.apart_template(&param.value),
             if_not_empty: param.if_not_empty,
         });
-        Self { params: params.collect() }
+        let params: Box<[Param]> = params.collect();
+        Self { params: compile.shared().alike(params) }
     }
 
     /// Whether a parameter of that name is written.

@@ -60,6 +60,7 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
         }
     }
     place.redirects = compile_rewriting::redirects(compile, own, url, &place);
+    place.redirects.shrink_to_fit();
     place.plain_redirects = place.redirects.iter().all(Rewriting::is_plain);
     if place.url.is_none() {
         place.resolver = compile.name_resolver(settings);

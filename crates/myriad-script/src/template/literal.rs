@@ -5,7 +5,7 @@ const AT_ONCE: usize = 16;
 
 /// Text of a template. What stands between two variables is short mostly: to copy sixteen bytes and drop some takes a third of what
 /// a copy of any length does.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Literal {
     text: Box<[u8]>,
     /// The whole text where it is no longer, and zeros.

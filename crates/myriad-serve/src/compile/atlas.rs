@@ -6,7 +6,7 @@ use myriad_conf::settings::{Handler, OriginSettings, Settings};
 
 use super::Compile;
 use myriad_cache::settings::CacheSettings;
-use myriad_exchange::runtime::{Label, PlaceId};
+use myriad_exchange::runtime::{Label, OriginLabel, PlaceId};
 
 impl Compile<'_> {
     /// The label of a level that is about to become a place.
@@ -17,12 +17,9 @@ impl Compile<'_> {
         let origin: &OriginSettings = settings.origin(*protocol);
         let cache = origin.own::<CacheSettings>();
         let bypass = self.in_rules(|compile| compile.written(&cache.bypass));
-        Label {
-            handler: format!("{}pass {}", protocol.prefix(), target.lossy()),
-            bypass,
-            no_cache: self.written(&cache.no_cache),
-            ..Label::default()
-        }
+        let handler = format!("{}pass {}", protocol.prefix(), target.lossy());
+        let no_cache = self.written(&cache.no_cache);
+        Label { origin: Some(Box::new(OriginLabel { handler, bypass, no_cache })), ..Label::default() }
     }
 
     fn written(&mut self, texts: &[Text]) -> Vec<(String, myriad_script::Template)> {
@@ -45,7 +42,7 @@ impl Compile<'_> {
             Matcher::Prefix | Matcher::Named => "",
         };
         let label = &mut self.atlas.places[place as usize];
-        label.name = format!("location {mark}{}", location.pattern.lossy());
+        label.name = format!("location {mark}{}", location.pattern.lossy()).into();
         label.span = location.span;
     }
 }

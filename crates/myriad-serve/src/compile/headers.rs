@@ -4,7 +4,7 @@ use myriad_conf::settings::{ServerTokens, Settings};
 
 use super::Compile;
 use crate::features::https_only;
-use myriad_exchange::runtime::HeaderRules;
+use myriad_exchange::runtime::{HeaderRules, ServerLines};
 use myriad_output::{cache_debug, headers};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -15,15 +15,18 @@ impl Compile<'_> {
             ServerTokens::Off => "Myriad".to_owned(),
             ServerTokens::On | ServerTokens::Build => format!("Myriad/{VERSION}"),
         };
-        HeaderRules {
+        let own = ServerLines {
             server_line: format!("Server: {server_name}\r\n").into_bytes().into(),
             alt_svc: self.alt_svc(settings),
             server_name: server_name.into(),
             hsts_line: https_only::hsts_line(settings),
-            add: headers::added_fields(settings, self),
-            replaced: headers::replaced(settings),
+        };
+        HeaderRules {
+            own: self.shared.alike(own),
+            add: headers::added_fields(settings, self).into(),
+            replaced: headers::replaced(settings).into(),
             debug: cache_debug::compiled(settings),
-            trailers: headers::added_trailers(settings, self),
+            trailers: headers::added_trailers(settings, self).into(),
             expires: headers::expiry(settings, self),
             says_freshness: headers::says_freshness(settings),
         }

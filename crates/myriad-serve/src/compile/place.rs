@@ -59,34 +59,49 @@ impl Compile<'_> {
                 }
             }
         };
-        let mut place = Place {
+        let entry = EntryRules {
+            internal: content.internal,
+            limit_except: limit_except.map(Box::new),
+            gate: self.apart(|compile| compile.gate(settings)),
+            origin_gate: self.gates.origin_gate(settings),
+        };
+        let upload = UploadRules {
+            max_body: client.max_body_size,
+            body: self.body(client),
+            timeout_ms: client.body_timeout,
+        };
+        let connection = self.in_answer(|compile| compile.connection(settings));
+        let files = self.in_rules(|compile| compile.files(settings));
+        let errors = ErrorRules {
+            // A page for 412 or 416 comes after the short way.
+            pages: self.in_answer(|compile| {
+                content.error_pages.iter().map(|page| compile.error_page(page)).collect()
+            }),
+            recursive: content.recursive_error_pages,
+        };
+        let headers = self.in_answer(|compile| compile.headers(settings));
+        let filters = myriad_output::compiled_filters(self, settings);
+        let offer = myriad_output::encoding::offer(settings, self);
+        let mut logs = self.in_answer(|compile| compile.log_rules(settings));
+        let mut features = features::compiled(self, settings);
+        logs.counting = features.take();
+        logs.after_sent = features.take();
+        logs.tracing = features.take();
+        logs.classes = features.take();
+        features.settle();
+        let place = Place {
             shortcut: false,
-            entry: EntryRules {
-                internal: content.internal,
-                limit_except,
-                gate: self.apart(|compile| compile.gate(settings)),
-                origin_gate: self.gates.origin_gate(settings),
-            },
-            rewrite: RewriteRules { program: rewrite, ifs },
+            entry,
+            rewrite: RewriteRules { program: rewrite, ifs: ifs.into() },
             handler,
-            upload: UploadRules {
-                max_body: client.max_body_size,
-                body: self.body(client),
-                timeout_ms: client.body_timeout,
-            },
-            connection: self.in_answer(|compile| compile.connection(settings)),
-            files: self.in_rules(|compile| compile.files(settings)),
-            errors: ErrorRules {
-                // A page for 412 or 416 comes after the short way.
-                pages: self.in_answer(|compile| {
-                    content.error_pages.iter().map(|page| compile.error_page(page)).collect()
-                }),
-                recursive: content.recursive_error_pages,
-            },
-            headers: self.in_answer(|compile| compile.headers(settings)),
-            filters: myriad_output::compiled_filters(self, settings),
-            offer: myriad_output::encoding::offer(settings, self),
-            logs: self.in_answer(|compile| compile.log_rules(settings)),
+            upload: self.shared.alike(upload),
+            connection: self.shared.alike(connection),
+            files: self.shared.alike(files),
+            errors: self.shared.alike(errors),
+            headers: self.shared.alike(headers),
+            filters,
+            offer: self.shared.alike(offer),
+            logs: self.shared.alike(logs),
             redirects: RedirectRules {
                 absolute: content.absolute_redirect,
                 port: content.port_in_redirect,
@@ -94,12 +109,8 @@ impl Compile<'_> {
                 msie_refresh: content.msie_refresh,
                 msie_padding: content.msie_padding,
             },
-            features: features::compiled(self, settings),
+            features,
         };
-        place.logs.counting = place.features.take();
-        place.logs.after_sent = place.features.take();
-        place.logs.tracing = place.features.take();
-        place.logs.classes = place.features.take();
         self.places.push(place);
         let label = self.apart(|compile| compile.label(settings));
         self.atlas.places.push(label);
@@ -176,7 +187,10 @@ impl Compile<'_> {
                 (true, None) => Rooting::Whole,
             },
             index: content.index.iter().map(|name| self.template(name)).collect(),
-            try_files: content.try_files.as_ref().map(|try_files| self.try_files(try_files, settings)),
+            try_files: content
+                .try_files
+                .as_ref()
+                .map(|try_files| Box::new(self.try_files(try_files, settings))),
             types: self.media_types(&content.types),
             default_type: content.default_type.bytes().into(),
             etag: content.etag,
@@ -217,7 +231,7 @@ impl Compile<'_> {
                 None => Candidate::Path { name: self.template(text), directory: false },
             },
         };
-        let candidates: Vec<Candidate> = try_files.candidates.iter().map(candidate).collect();
+        let candidates: Box<[Candidate]> = try_files.candidates.iter().map(candidate).collect();
         let root = self.root(&settings.content.root);
         let from = files::trusted_part(settings);
         let names = self.scripts.catalogue();
@@ -244,3 +258,6 @@ impl Compile<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,6 +34,7 @@ impl Compile<'_> {
         for location in &server.locations {
             self.location(location, &mut locations);
         }
+        locations.settle();
         let tls = self.tls(server);
         let tls_http3 = self.tls_http3(server, &tls);
         let clients = self.client_rules(server);
@@ -56,7 +57,7 @@ impl Compile<'_> {
             name: server.primary_name.bytes().into(),
             place,
             rewrite,
-            ifs,
+            ifs: ifs.into(),
             routes_by_uri: locations.is_pure(),
             locations,
             limits: limits(&server.settings.client),

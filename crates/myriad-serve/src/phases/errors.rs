@@ -83,7 +83,7 @@ fn plain(exchange: &mut Exchange, status: u16) -> Answer {
         answer.dropped = true;
         return answer;
     }
-    let mut body = error_body(status, &place.headers.server_name);
+    let mut body = error_body(status, &place.headers.own.server_name);
     let is_page = !body.is_empty();
     if is_page {
         pad(&exchange.request, status, &mut body);

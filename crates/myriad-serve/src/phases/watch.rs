@@ -17,7 +17,7 @@ pub(super) fn location(sink: &dyn Sink, request: &Request, found: bool) {
     let uri = String::from_utf8_lossy(&request.route.uri).into_owned();
     let label = request.runtime().atlas.places.get(request.route.place as usize);
     match label.filter(|label| found && !label.name.is_empty()) {
-        Some(label) => sink.note("location", &label.name, format!("for {uri}"), Some(label.span)),
+        Some(label) => sink.note("location", &*label.name, format!("for {uri}"), Some(label.span)),
         None => sink.note("location", "none", format!("for {uri}: the server itself"), None),
     }
 }

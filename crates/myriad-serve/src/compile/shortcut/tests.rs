@@ -219,7 +219,7 @@ fn location(directives: &str) -> String {
 /// The place of that location, and whether the site has a short way at all; none where the configuration is refused.
 fn open(directives: &str) -> Option<(bool, bool)> {
     let runtime = compiled(&location(directives)).ok()?;
-    let place = runtime.atlas.places.iter().position(|label| label.name == "location /at")?;
+    let place = runtime.atlas.places.iter().position(|label| &*label.name == "location /at")?;
     Some((runtime.shortcut.is_some(), runtime.places[place].shortcut))
 }
 
@@ -268,7 +268,7 @@ fn what_a_log_s_format_reads_counts_where_that_log_is_written() {
         let text = location(log)
             .replace("access_log off;", "log_format odd $odd; log_format even $uri; access_log off;");
         let runtime = runtime(&text);
-        let place = runtime.atlas.places.iter().position(|label| label.name == "location /at");
+        let place = runtime.atlas.places.iter().position(|label| &*label.name == "location /at");
         runtime.places[place.expect("the location")].shortcut
     };
     assert!(with_log(""));
