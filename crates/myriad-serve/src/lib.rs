@@ -3,6 +3,7 @@
 //! | room | what |
 //! |---|---|
 //! | `acme` | certificates that renew themselves: the issuers at work |
+//! | `apart` | memory that is needed for a moment, and goes back to the system |
 //! | `compile` | the only place that sees both the configuration model and the runtime |
 //! | `features` | the list of what a configuration may turn on, a line each |
 //! | `phases` | rewrite, location, access, `try_files`: nothing waits but access |
@@ -11,6 +12,7 @@
 //! | `testing` | sites without sockets, for the unit tests of the crates of features |
 
 mod acme;
+mod apart;
 mod compile;
 mod explain;
 mod features;
@@ -23,6 +25,7 @@ mod site;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
+pub use apart::{apart, give_back};
 pub use compile::check;
 pub use explain::explain;
 pub use features::{documented_variables, registry, variables, warnings};

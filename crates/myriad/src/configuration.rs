@@ -144,18 +144,6 @@ pub(crate) struct Survey {
 }
 
 impl Configuration {
-    /// The same without what only a worker needs, once the supervisor has opened what the configuration names: the syntax tree and
-    /// the locations, of which there may be fifty thousand.
-    pub(crate) fn of_supervisor(mut self) -> Self {
-        self.parsed.nodes = Vec::new();
-        for block in self.model.http.iter_mut().chain(&mut self.model.stream) {
-            for server in &mut block.servers {
-                (server.locations, server.rewrite) = (Vec::new(), Vec::new());
-            }
-        }
-        self
-    }
-
     /// Warnings, rendered as errors are.
     pub(crate) fn warnings(&self) -> Vec<Finding> {
         self.findings(|severity| severity != Severity::Hint)
@@ -210,14 +198,13 @@ fn read_tls_files(model: &Model, folder: &Path) -> (TlsFiles, Vec<Diagnostic>) {
 
 /// Builds the same model from text that was read before.
 pub(crate) fn rebuild(
-    files: &[(PathBuf, Vec<u8>)],
+    files: Vec<(PathBuf, Vec<u8>)>,
     paths: &Paths,
     directives: &[u8],
     hosts: &[Host],
 ) -> Result<(Model, Vec<myriad_conf::Source>), String> {
-    let bundle = files
-        .iter()
-        .fold(MemoryLoader::default(), |loader, (path, bytes)| loader.and(path.clone(), bytes.clone()));
+    let bundle =
+        files.into_iter().fold(MemoryLoader::default(), |loader, (path, bytes)| loader.and(path, bytes));
     let parsed = myriad_serve::registry().parse(&bundle, &paths.configuration, directives);
     let built = myriad_conf::build(&parsed, myriad_serve::registry());
     let mut model = built.map_err(|errors| errors_of(Finding::of(&parsed, &errors)))?;

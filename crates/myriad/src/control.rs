@@ -27,7 +27,7 @@ const STALL_LIMIT: Duration = Duration::from_secs(20);
 /// Kind of a frame, with who sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// To the worker: a configuration to run, [`crate::handover::Handover`] with its listeners and logs.
+    /// To the worker: a configuration to run, [`crate::handover::Handover`] with its listeners and logs; after [`Kind::Confine`].
     Configure,
     /// To the worker: new descriptors for the logs.
     Reopen,
@@ -47,10 +47,12 @@ pub(crate) enum Kind {
     TicketKeys,
     /// From the worker: a cache zone's folder to be made anew; the payload is its path.
     Folder,
+    /// To the worker, before all else: what it makes of itself ([`crate::handover::Confinement`]).
+    Confine,
 }
 
 impl Kind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Configure,
         Self::Reopen,
         Self::Quit,
@@ -61,6 +63,7 @@ impl Kind {
         Self::Listeners,
         Self::TicketKeys,
         Self::Folder,
+        Self::Confine,
     ];
 
     fn from_byte(byte: u8) -> Option<Self> {

@@ -4,31 +4,42 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use myriad_conf::model::WorkerProcesses;
+use myriad_conf::model::{MainConf, WorkerProcesses};
 use myriad_conf::settings::BodyInFile;
 use myriad_conf::{Model, Span};
 use myriad_log::{ErrorLog, Level};
 
 use crate::accounts::Account;
 use crate::admin::socket;
-use crate::configuration::{Configuration, Origin};
+use crate::configuration::{Configuration, Host, Origin};
 use crate::folders;
-use crate::handover::Handover;
+use crate::handover::{Confinement, HandedFiles, Handover};
 use crate::listeners::Listeners;
 use crate::logs::Logs;
 use crate::pidfile::reason;
 use crate::report::Finding;
 use crate::state;
 use crate::ticket_keys::TicketKeys;
+use crate::wordpress;
 
 /// User of the workers without the directive `user`, as in nginx.
 const DEFAULT_USER: &str = "nobody";
 
-/// A configuration with its sockets, its logs and the account of its workers.
+/// A configuration with its sockets, its logs and the account of its workers. Of the configuration itself there is what the supervisor
+/// goes on with, and the files for the next worker process: its tree and its servers, of which there may be thousands, are the worker's.
 #[derive(Debug)]
 pub(crate) struct Generation {
     pub(crate) origin: Origin,
-    pub(crate) configuration: Configuration,
+    /// What stands outside `http`.
+    pub(crate) main: MainConf,
+    /// Folders of cache zones.
+    zones: Vec<PathBuf>,
+    /// Files in which workers have their state kept.
+    pub(crate) state: Vec<PathBuf>,
+    /// Lines for people of what runs, of a `myriad wordpress`.
+    pub(crate) facts: String,
+    files: HandedFiles,
+    hosts: Vec<Host>,
     pub(crate) listeners: Listeners,
     pub(crate) logs: Logs,
     pub(crate) log: ErrorLog,
@@ -39,7 +50,7 @@ impl Generation {
     /// Opens what the configuration asks for. Sockets that `current` has are kept. Errors are messages for the log.
     pub(crate) fn prepare(
         origin: &Origin,
-        configuration: Configuration,
+        configuration: &Configuration,
         current: &Listeners,
     ) -> Result<Self, Vec<Finding>> {
         let model = &configuration.model;
@@ -48,7 +59,7 @@ impl Generation {
         let left = make_folders(model, origin, account.as_ref()).map_err(|error| vec![error.into()])?;
         make_history(model, origin, account.as_ref());
         let logs = Logs::open(model, paths).map_err(|error| vec![error.into()])?;
-        let log = logs.main(model, paths).map_err(|error| vec![error.to_string().into()])?;
+        let log = logs.main(&model.main, paths).map_err(|error| vec![error.to_string().into()])?;
         for path in left {
             let text = format_args!(
                 "\"{}\" is left to the workers to make: root does not follow a link on the way that others may have made",
@@ -74,31 +85,53 @@ impl Generation {
                 format_args!("{text}; \"myriad purge\" and \"myriad cache\" will not work"),
             );
         }
-        let configuration = configuration.of_supervisor();
-        Ok(Self { origin: origin.clone(), configuration, listeners, logs, log, account })
+        let zones = model.http.iter().flat_map(|http| &http.cache_zones);
+        let tls_files =
+            configuration.tls_files.iter().map(|(path, bytes)| (path.as_path(), bytes.as_slice()));
+        Ok(Self {
+            origin: origin.clone(),
+            main: model.main.clone(),
+            zones: zones.map(|zone| paths.complete(zone.path.bytes())).collect(),
+            state: state::names(model, &paths.prefix),
+            facts: origin.preset.as_ref().map(|_| wordpress::facts(model, paths)).unwrap_or_default(),
+            files: HandedFiles::pack(configuration.files(), tls_files),
+            hosts: configuration.hosts.clone(),
+            listeners,
+            logs,
+            log,
+            account,
+        })
     }
 
     /// Message that the worker process of that number gets.
     pub(crate) fn handover(&self, process: u8, ticket_keys: &TicketKeys) -> Handover {
-        let files = self.configuration.files().map(|(path, bytes)| (path.to_owned(), bytes.to_vec()));
-        let kept = state::read(&self.configuration.model, &self.origin.paths.prefix);
         Handover {
             paths: self.origin.paths.clone(),
             directives: self.origin.directives.clone(),
-            files: files.collect(),
-            tls_files: self.configuration.tls_files.clone().into_iter().chain(kept).collect(),
-            hosts: self.configuration.hosts.clone(),
+            files: self.files.clone(),
+            kept: state::read(&self.state),
+            hosts: self.hosts.clone(),
             listeners: self.listeners.iter().map(|(name, _)| name.to_owned()).collect(),
             quic: (self.listeners.secret().to_vec(), process),
             ticket_keys: ticket_keys.clone(),
             logs: self.logs.iter().map(|(path, _)| path.to_owned()).collect(),
+        }
+    }
+
+    /// What a new worker process makes of itself first.
+    pub(crate) fn confinement(&self) -> Confinement {
+        Confinement {
             account: self.account.clone(),
+            descriptors: self.main.worker_rlimit_nofile,
+            core: self.main.worker_rlimit_core,
+            folder: self.main.working_directory.as_ref().map(|folder| folder.lossy().as_ref().into()),
+            sandbox: self.main.sandbox,
         }
     }
 
     /// Whether a running worker of `self` can take over `next`.
     pub(crate) fn shares_process_with(&self, next: &Self) -> bool {
-        let (ours, theirs) = (&self.configuration.model.main, &next.configuration.model.main);
+        let (ours, theirs) = (&self.main, &next.main);
         self.account == next.account
             && ours.env == theirs.env
             && ours.working_directory == theirs.working_directory
@@ -108,12 +141,12 @@ impl Generation {
 
     /// Path of the pid file.
     pub(crate) fn pid_path(&self) -> PathBuf {
-        self.origin.paths.complete(self.configuration.model.main.pid.bytes())
+        self.origin.paths.complete(self.main.pid.bytes())
     }
 
     /// Standard error of a daemon: its first error log, unless that is standard error itself.
     pub(crate) fn terminal_substitute(&self) -> Option<OwnedFd> {
-        let log = self.configuration.model.main.error_logs.first().filter(|_| self.is_daemon())?;
+        let log = self.main.error_logs.first().filter(|_| self.is_daemon())?;
         let path = self.origin.paths.complete(log.target.bytes());
         let file = self.logs.iter().find(|(known, _)| *known == path)?.1;
         file.try_clone_to_owned().ok()
@@ -121,7 +154,7 @@ impl Generation {
 
     /// Whether the directive `daemon` is on.
     pub(crate) fn is_daemon(&self) -> bool {
-        self.configuration.model.main.daemon
+        self.main.daemon
     }
 }
 
@@ -147,9 +180,7 @@ pub(crate) fn account(model: &Model) -> Result<Option<Account>, String> {
 impl Generation {
     /// Whether a folder is that of a cache zone.
     pub(crate) fn is_zone(&self, path: &Path) -> bool {
-        let http = self.configuration.model.http.iter();
-        let mut zones = http.flat_map(|http| &http.cache_zones);
-        zones.any(|zone| self.origin.paths.complete(zone.path.bytes()) == path)
+        self.zones.iter().any(|zone| zone == path)
     }
 
     /// Makes the folder of a zone anew for a worker that has no right to. Nothing is made below a folder that other users may

@@ -15,34 +15,98 @@ use crate::ticket_keys::TicketKeys;
 pub(crate) struct Handover {
     pub(crate) paths: Paths,
     pub(crate) directives: Vec<u8>,
-    /// Every file of the configuration as the supervisor read it.
-    pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
-    /// Certificates and keys, which the worker has no right to read.
-    pub(crate) tls_files: Vec<(PathBuf, Vec<u8>)>,
+    pub(crate) files: HandedFiles,
+    /// Files of state that a worker process before this one had kept.
+    pub(crate) kept: Vec<(PathBuf, Vec<u8>)>,
     pub(crate) hosts: Vec<Host>,
     pub(crate) listeners: Vec<String>,
     /// Secret of QUIC, and the number of the worker process that gets it.
     pub(crate) quic: (Vec<u8>, u8),
     pub(crate) ticket_keys: TicketKeys,
     pub(crate) logs: Vec<PathBuf>,
-    /// Account that the worker becomes before it accepts the first client.
-    pub(crate) account: Option<Account>,
 }
 
-impl Handover {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+/// Files of a configuration as the supervisor has read them, as they are sent: one piece of memory, however many they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HandedFiles(Vec<u8>);
+
+/// Those that the configuration consists of, and certificates and keys, which the worker has no right to read.
+pub(crate) type Unpacked = [Vec<(PathBuf, Vec<u8>)>; 2];
+
+impl HandedFiles {
+    pub(crate) fn pack<'a>(
+        configuration: impl Iterator<Item = (&'a Path, &'a [u8])>,
+        tls_files: impl Iterator<Item = (&'a Path, &'a [u8])>,
+    ) -> Self {
+        let lists = [configuration.collect::<Vec<_>>(), tls_files.collect()];
         let mut out = Vec::new();
-        put_path(&mut out, &self.paths.prefix);
-        put_path(&mut out, &self.paths.configuration);
-        put_path(&mut out, self.paths.error_log.as_deref().unwrap_or(Path::new("")));
-        put(&mut out, &self.directives);
-        for files in [&self.files, &self.tls_files] {
+        for files in lists {
             put_count(&mut out, files.len());
             for (path, bytes) in files {
                 put_path(&mut out, path);
                 put(&mut out, bytes);
             }
         }
+        out.shrink_to_fit();
+        Self(out)
+    }
+
+    /// `None` for bytes that [`HandedFiles::pack`] did not make.
+    pub(crate) fn unpack(&self) -> Option<Unpacked> {
+        let mut reader = Reader { rest: &self.0 };
+        Some([reader.list(Reader::file)?, reader.list(Reader::file)?])
+    }
+}
+
+/// The payload of [`crate::control::Kind::Confine`]: what a worker process makes of itself before it reads the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Confinement {
+    /// Account that it becomes.
+    pub(crate) account: Option<Account>,
+    /// `worker_rlimit_nofile`.
+    pub(crate) descriptors: Option<u64>,
+    /// `worker_rlimit_core`, bytes.
+    pub(crate) core: Option<u64>,
+    /// `working_directory`.
+    pub(crate) folder: Option<PathBuf>,
+    /// `sandbox`.
+    pub(crate) sandbox: bool,
+}
+
+impl Confinement {
+    /// `None` for bytes that [`Confinement::encode`] did not make.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        Reader { rest: bytes }.confinement()
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let account = self.account.as_ref();
+        let ids = account
+            .into_iter()
+            .flat_map(|account| [account.uid, account.gid].into_iter().chain(account.groups.iter().copied()));
+        let ids: Vec<u32> = ids.collect();
+        put_count(&mut out, ids.len());
+        out.extend(ids.iter().flat_map(|id| id.to_be_bytes()));
+        for limit in [self.descriptors, self.core] {
+            put_all(&mut out, limit.iter().map(u64::to_string));
+        }
+        put_path(&mut out, self.folder.as_deref().unwrap_or(Path::new("")));
+        put_count(&mut out, usize::from(self.sandbox));
+        out
+    }
+}
+
+impl Handover {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.files.0.len() + (64 << 10));
+        put_path(&mut out, &self.paths.prefix);
+        put_path(&mut out, &self.paths.configuration);
+        put_path(&mut out, self.paths.error_log.as_deref().unwrap_or(Path::new("")));
+        put(&mut out, &self.directives);
+        put(&mut out, &self.files.0);
+        put_count(&mut out, self.kept.len());
+        self.kept.iter().for_each(|(path, bytes)| out.extend(encode_file(path, bytes)));
         put_count(&mut out, self.hosts.len());
         for ((name, port), addresses) in &self.hosts {
             put(&mut out, name.as_bytes());
@@ -54,13 +118,6 @@ impl Handover {
         put_count(&mut out, usize::from(self.quic.1));
         put_ticket_keys(&mut out, &self.ticket_keys);
         out.extend(encode_paths(self.logs.iter().map(PathBuf::as_path)));
-        let account = self.account.as_ref();
-        let ids = account
-            .into_iter()
-            .flat_map(|account| [account.uid, account.gid].into_iter().chain(account.groups.iter().copied()));
-        let ids: Vec<u32> = ids.collect();
-        put_count(&mut out, ids.len());
-        out.extend(ids.iter().flat_map(|id| id.to_be_bytes()));
         out
     }
 
@@ -71,8 +128,8 @@ impl Handover {
         let configuration = reader.path()?;
         let error_log = Some(reader.path()?).filter(|path| !path.as_os_str().is_empty());
         let directives = reader.bytes()?.to_vec();
-        let files = reader.list(Reader::file)?;
-        let tls_files = reader.list(Reader::file)?;
+        let files = HandedFiles(reader.bytes()?.to_vec());
+        let kept = reader.list(Reader::file)?;
         let hosts = reader.list(|reader| {
             let host = (reader.text()?, u16::try_from(reader.count()?).ok()?);
             Some((host, reader.list(|reader| reader.text()?.parse().ok())?))
@@ -81,13 +138,8 @@ impl Handover {
         let quic = (reader.bytes()?.to_vec(), u8::try_from(reader.count()?).ok()?);
         let ticket_keys = reader.ticket_keys()?;
         let logs = reader.list(Reader::path)?;
-        let ids = reader.list(|reader| reader.count().map(|id| id as u32))?;
-        let account = match ids.as_slice() {
-            [uid, gid, groups @ ..] => Some(Account { uid: *uid, gid: *gid, groups: groups.to_vec() }),
-            _ => None,
-        };
         let paths = Paths { prefix, configuration, error_log };
-        Some(Self { paths, directives, files, tls_files, hosts, listeners, quic, ticket_keys, logs, account })
+        Some(Self { paths, directives, files, kept, hosts, listeners, quic, ticket_keys, logs })
     }
 }
 
@@ -204,6 +256,26 @@ impl<'a> Reader<'a> {
         self.bytes().map(|bytes| OsString::from_vec(bytes.to_vec()).into())
     }
 
+    fn confinement(&mut self) -> Option<Confinement> {
+        let ids = self.list(|reader| reader.count().map(|id| id as u32))?;
+        let account = match ids.as_slice() {
+            [uid, gid, groups @ ..] => Some(Account { uid: *uid, gid: *gid, groups: groups.to_vec() }),
+            _ => None,
+        };
+        Some(Confinement {
+            account,
+            descriptors: self.number()?.first().copied(),
+            core: self.number()?.first().copied(),
+            folder: Some(self.path()?).filter(|path| !path.as_os_str().is_empty()),
+            sandbox: self.count()? != 0,
+        })
+    }
+
+    /// A number, as text; none where none is written.
+    fn number(&mut self) -> Option<Vec<u64>> {
+        self.list(|reader| reader.text()?.parse().ok())
+    }
+
     fn file(&mut self) -> Option<(PathBuf, Vec<u8>)> {
         Some((self.path()?, self.bytes()?.to_vec()))
     }
@@ -234,8 +306,11 @@ mod tests {
         Handover {
             paths: Paths { prefix: "/p".into(), configuration: "/p/c".into(), error_log: None },
             directives: b"daemon off;".to_vec(),
-            files: vec![("/p/c".into(), b"events {}\n".to_vec()), ("/p/\u{fffd}".into(), vec![0, 255])],
-            tls_files: vec![("/p/key.pem".into(), b"key".to_vec())],
+            files: HandedFiles::pack(
+                [(Path::new("/p/c"), &b"events {}\n"[..]), (Path::new("/p/\u{fffd}"), &[0, 255])].into_iter(),
+                [(Path::new("/p/key.pem"), &b"key"[..])].into_iter(),
+            ),
+            kept: vec![("/p/acme/account.key".into(), b"kept".to_vec())],
             hosts: vec![(
                 ("localhost".into(), 80),
                 vec!["127.0.0.1:80".parse().expect("address"), "[::1]:80".parse().expect("address")],
@@ -244,7 +319,6 @@ mod tests {
             quic: (vec![1, 2, 3], 255),
             ticket_keys: TicketKeys::of([(300, vec![4; 104])]),
             logs: vec!["/l/error.log".into()],
-            account: Some(Account { uid: 33, gid: 34, groups: vec![34, 110] }),
         }
     }
 
@@ -252,8 +326,29 @@ mod tests {
     fn what_was_written_is_read() {
         let sample = sample();
         assert_eq!(Handover::decode(&sample.encode()).as_ref(), Some(&sample));
-        let bare = Handover { account: None, hosts: vec![], logs: vec![], ..sample };
+        let [configuration, tls_files] = sample.files.unpack().expect("both lists");
+        assert_eq!(configuration[1], ("/p/\u{fffd}".into(), vec![0, 255]));
+        assert_eq!(tls_files, [("/p/key.pem".into(), b"key".to_vec())]);
+        let bare = Handover { kept: vec![], hosts: vec![], logs: vec![], ..sample };
         assert_eq!(Handover::decode(&bare.encode()), Some(bare));
+    }
+
+    #[test]
+    fn what_a_worker_makes_of_itself_is_read_whole_or_not_at_all() {
+        let confinement = Confinement {
+            account: Some(Account { uid: 33, gid: 34, groups: vec![34, 110] }),
+            descriptors: Some(1 << 40),
+            core: None,
+            folder: Some("/w".into()),
+            sandbox: true,
+        };
+        let whole = confinement.encode();
+        assert_eq!(Confinement::decode(&whole), Some(confinement));
+        for length in 0..whole.len() {
+            assert_eq!(Confinement::decode(&whole[..length]), None, "{length}");
+        }
+        let bare = Confinement::default();
+        assert_eq!(Confinement::decode(&bare.encode()), Some(bare));
     }
 
     #[test]

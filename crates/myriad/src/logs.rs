@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use myriad_conf::model::MainConf;
 use myriad_conf::settings::ErrorLog as ErrorLogConf;
 use myriad_conf::{Model, Settings, Span};
 use myriad_log::{ErrorLog, LogFile, Sink, Syslog, Target};
@@ -53,9 +54,9 @@ impl Logs {
     }
 
     /// Main error log, writing to these files.
-    pub(crate) fn main(&self, model: &Model, paths: &Paths) -> io::Result<ErrorLog> {
+    pub(crate) fn main(&self, main: &MainConf, paths: &Paths) -> io::Result<ErrorLog> {
         let mut targets = Vec::new();
-        for conf in &model.main.error_logs {
+        for conf in &main.error_logs {
             let (level, is_json, repeats_all) = (conf.level, conf.is_json, conf.repeats_all);
             if let Some(syslog) = &conf.syslog {
                 let sink = Sink::Syslog(Arc::new(Syslog::new(syslog.clone())?));

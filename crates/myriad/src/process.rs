@@ -15,6 +15,11 @@ use crate::generation::Generation;
 use crate::ticket_keys::TicketKeys;
 use crate::worker;
 
+/// What the allocator of a worker is told: threads take over no memory of threads that have ended (`apart`), else what one configuration
+/// has left would be scattered over that of the next, and none of it would ever go back to the system.
+const ALLOCATOR: [(&str, &str); 2] =
+    [("MIMALLOC_MAX_SEGMENT_RECLAIM", "0"), ("MIMALLOC_ABANDONED_PAGE_PURGE", "1")];
+
 /// ```text
 /// Starting --Ready--> Serving --told to go--> Leaving --exit--> gone
 /// ```
@@ -59,8 +64,9 @@ impl WorkerProcess {
         if let Some(log) = generation.terminal_substitute() {
             command.stderr(Stdio::from(log));
         }
-        set_environment(&mut command, &generation.configuration.model.main);
+        set_environment(&mut command, &generation.main);
         command.env("MYRIAD_RESPAWNED", respawned.to_string());
+        command.envs(ALLOCATOR);
         let child = command.spawn()?;
         let process = Self {
             child,
@@ -69,6 +75,7 @@ impl WorkerProcess {
             since: Instant::now(),
             number: next_number(),
         };
+        process.tell(Kind::Confine, &generation.confinement().encode(), &[])?;
         process.configure(generation, keys)?;
         Ok(process)
     }

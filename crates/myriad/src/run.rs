@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use myriad_conf::Model;
 use myriad_log::{ErrorLog, Level, LogFile, Sink, Target};
+use myriad_serve::{apart, give_back};
 
 use crate::cli::{self, Options, Request};
 use crate::configuration::{Configuration, Origin};
@@ -293,30 +294,39 @@ fn begin_caches_anew(origin: &Origin, configuration: &Configuration) {
 }
 
 fn start(origin: &Origin, error_log_was_asked_for: bool) -> ExitCode {
+    // What is read of the configuration is given back to the system: the supervisor goes on with little of it.
+    match apart(|| begun(origin, error_log_was_asked_for)) {
+        Ok(supervisor) => {
+            give_back();
+            supervisor.run()
+        }
+        Err(status) => status,
+    }
+}
+
+/// The supervisor with its first worker; or the status with which this process ends.
+fn begun(origin: &Origin, error_log_was_asked_for: bool) -> Result<Supervisor, ExitCode> {
     let log = early_log(&origin.paths, error_log_was_asked_for);
     let mut birth = match Birth::of_this_process() {
         Ok(birth) => birth,
-        Err(error) => return refuse(&log, &[error.to_string().into()]),
+        Err(error) => return Err(refuse(&log, &[error.to_string().into()])),
     };
     let instance = match claim(origin, &mut birth) {
         Ok(instance) => instance,
-        Err(error) => return refuse(&log, &[error.into()]),
+        Err(error) => return Err(refuse(&log, &[error.into()])),
     };
     let configuration = match origin.load() {
         Ok(configuration) => configuration,
-        Err(refused) => return refuse(&log, &refused),
+        Err(refused) => return Err(refuse(&log, &refused)),
     };
     if configuration.model.main.daemon && matches!(birth, Birth::Plain) {
-        return daemon::detach().unwrap_or_else(|error| {
+        return Err(daemon::detach().unwrap_or_else(|error| {
             refuse(&log, &[format!("the process could not be put into the background: {error}").into()])
-        });
+        }));
     }
     tell(&log, &configuration.warnings());
     if instance.is_some() {
         begin_caches_anew(origin, &configuration);
     }
-    match Supervisor::start(origin, configuration, birth, instance) {
-        Ok(supervisor) => supervisor.run(),
-        Err(findings) => refuse(&log, &findings),
-    }
+    Supervisor::start(origin, &configuration, birth, instance).map_err(|findings| refuse(&log, &findings))
 }

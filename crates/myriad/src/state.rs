@@ -15,10 +15,9 @@ pub(crate) fn names(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     myriad_tls::acme_state(model, prefix)
 }
 
-/// Reads the files of state that exist: path and bytes.
-pub(crate) fn read(model: &Model, prefix: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let files = names(model, prefix).into_iter();
-    files.filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes))).collect()
+/// Reads those of these files that exist: path and bytes.
+pub(crate) fn read(files: &[PathBuf]) -> Vec<(PathBuf, Vec<u8>)> {
+    files.iter().filter_map(|path| fs::read(path).ok().map(|bytes| (path.clone(), bytes))).collect()
 }
 
 /// Replaces a file in one step: after a crash it is the old one or the new one.

@@ -81,7 +81,7 @@ impl Supervisor {
     /// Opens what the configuration asks for and starts the first worker. Errors are messages for the log.
     pub(crate) fn start(
         origin: &Origin,
-        configuration: Configuration,
+        configuration: &Configuration,
         birth: Birth,
         instance: Option<Instance>,
     ) -> Result<Self, Vec<Finding>> {

@@ -1,20 +1,20 @@
 //! The worker process: takes configurations from the supervisor, gives up its rights, runs the site.
 //!
 //! ```text
-//! started --Configure--> serving --Quit, or the supervisor is gone--> draining --last exchange--> exit 0
-//!                        serving --Configure--> serving (swapped in place)
-//!                        any     --SIGTERM--> exit 0
+//! started --Confine, Configure--> serving --Quit, or the supervisor is gone--> draining --last exchange--> exit 0
+//!                                 serving --Configure--> serving (swapped in place)
+//!                                 any     --SIGTERM--> exit 0
 //! ```
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-use myriad_conf::{Model, Source};
+use myriad_conf::Source;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
@@ -22,15 +22,18 @@ use crate::admin::server::ControlServer;
 use crate::configuration;
 use crate::confine::confine;
 use crate::control::{Channel, Kind, Message};
-use crate::handover::{Handover, decode_paths, encode_file, encode_paths, encode_ticket_key};
+use crate::handover::{Confinement, Handover, decode_paths, encode_file, encode_paths, encode_ticket_key};
 use crate::listeners::CONTROL;
 use crate::signals::Signals;
 use crate::stdio;
-use myriad_serve::{Inherited, Keep, KeepFolders, Keeper, Site};
+use myriad_serve::{Inherited, Keep, KeepFolders, Keeper, Site, apart, give_back};
 use myriad_tls::KeepTicketKeys;
 
 /// The hidden argument that makes this binary a worker.
 pub(crate) const ARGUMENT: &str = "--worker";
+
+/// Why a payload is refused.
+const NO_CONFIGURATION: &str = "the supervisor sent no configuration";
 
 /// Signals that a worker ignores: they end a process by default, but reach a worker only through the terminal that it shares.
 const IGNORED: [Signal; 4] = [Signal::INT, Signal::HUP, Signal::USR1, Signal::USR2];
@@ -86,6 +89,8 @@ struct Worker {
     control_server: Option<ControlServer>,
     /// User who started the server, and may use the control socket.
     owner: u32,
+    /// What the process has given up, for the log; none before it has, or once that was told.
+    confined: Option<String>,
     draining: bool,
 }
 
@@ -102,11 +107,13 @@ impl Worker {
             site: None,
             control_server: None,
             owner,
+            confined: None,
             draining: false,
         })
     }
 
     fn serve(mut self) -> io::Result<()> {
+        let mut is_confined = false;
         loop {
             let (signalled, spoken) = self.wait()?;
             if signalled {
@@ -127,13 +134,26 @@ impl Worker {
                 }
             }
             if spoken {
-                match self.channel.receive() {
-                    Ok(Some(message)) => self.handle(message)?,
-                    // The supervisor has ended: the worker finishes what is under way and ends, too.
-                    Ok(None) | Err(_) => self.drain(),
+                // What is read of a configuration is given back to the system. The process confines itself as long as this is its
+                // only thread.
+                if is_confined {
+                    apart(|| self.hear())?;
+                } else {
+                    self.hear()?;
                 }
+                is_confined = true;
             }
         }
+    }
+
+    /// Does what the next message says.
+    fn hear(&mut self) -> io::Result<()> {
+        match self.channel.receive() {
+            Ok(Some(message)) => self.handle(message)?,
+            // The supervisor has ended: the worker finishes what is under way and ends, too.
+            Ok(None) | Err(_) => self.drain(),
+        }
+        Ok(())
     }
 
     fn wait(&self) -> io::Result<(bool, bool)> {
@@ -156,14 +176,18 @@ impl Worker {
 
     fn handle(&mut self, message: Message) -> io::Result<()> {
         match message.kind {
+            Kind::Confine => match confined(&message.payload) {
+                Ok(confined) => self.confined = Some(confined),
+                Err(reason) => return Err(self.failed(reason)),
+            },
             Kind::Configure => match self.configure(message) {
-                Ok(confined) => self.channel.send(Kind::Ready, confined.as_bytes(), &[])?,
-                Err(reason) => {
-                    self.channel.send(Kind::Failed, reason.as_bytes(), &[])?;
-                    if self.site.is_none() {
-                        return Err(io::Error::other(reason));
-                    }
+                Ok(()) => {
+                    let confined = self.confined.take().unwrap_or_default();
+                    self.channel.send(Kind::Ready, confined.as_bytes(), &[])?;
+                    give_back();
                 }
+                Err(reason) if self.site.is_none() => return Err(self.failed(reason)),
+                Err(reason) => self.channel.send(Kind::Failed, reason.as_bytes(), &[])?,
             },
             Kind::Reopen => {
                 let paths = decode_paths(&message.payload).unwrap_or_default();
@@ -183,38 +207,34 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs a configuration; what the process has given up for it, for the log, where it is the first.
-    fn configure(&mut self, message: Message) -> Result<String, String> {
-        let mut handover =
-            Handover::decode(&message.payload).ok_or("the supervisor sent no configuration")?;
+    /// Tells the supervisor why this process ends.
+    fn failed(&self, reason: String) -> io::Error {
+        match self.channel.send(Kind::Failed, reason.as_bytes(), &[]) {
+            Ok(()) => io::Error::other(reason),
+            Err(error) => error,
+        }
+    }
+
+    /// Runs a configuration.
+    fn configure(&mut self, Message { payload, descriptors, .. }: Message) -> Result<(), String> {
+        let mut handover = Handover::decode(&payload).ok_or(NO_CONFIGURATION)?;
+        drop(payload);
+        let [files, mut tls_files] = handover.files.unpack().ok_or(NO_CONFIGURATION)?;
+        tls_files.append(&mut handover.kept);
         let (model, sources) =
-            configuration::rebuild(&handover.files, &handover.paths, &handover.directives, &handover.hosts)?;
-        let account = handover.account.take();
-        let mut inherited = self.inherited(handover, message.descriptors, sources)?;
+            configuration::rebuild(files, &handover.paths, &handover.directives, &handover.hosts)?;
+        let mut inherited = self.inherited(handover, tls_files, descriptors, sources)?;
         let is_control = |(name, _): &mut (String, OwnedFd)| name.starts_with(CONTROL);
         let control = inherited.listeners.extract_if(.., is_control).next().map(|(_, socket)| socket);
         if let Some(site) = &self.site {
             let channel = Arc::clone(&self.channel);
             let drained = Box::new(move || drop(channel.send(Kind::Drained, b"", &[])));
             site.reload(&model, inherited, drained).map_err(|error| error.to_string())?;
-            return self.open_door(control).map(|()| String::new());
+        } else {
+            let site = Site::start(&model, inherited).map_err(|error| error.to_string())?;
+            self.site = Some(Arc::new(site));
         }
-        if let Err(error) = limit(&model) {
-            // Only a warning, as in nginx: a server with fewer descriptors is better than none.
-            eprintln!("myriad: [warn] setrlimit() failed: {error}");
-            let _ = raise_descriptors();
-        }
-        if let Some(account) = account {
-            account.assume().map_err(|error| format!("setuid({}) failed: {error}", account.uid))?;
-        }
-        if let Some(folder) = &model.main.working_directory {
-            std::env::set_current_dir(folder.lossy().as_ref())
-                .map_err(|error| format!("chdir(\"{}\") failed: {error}", folder.lossy()))?;
-        }
-        let confined = if model.main.sandbox { confine_worker()? } else { String::new() };
-        let site = Site::start(&model, inherited).map_err(|error| error.to_string())?;
-        self.site = Some(Arc::new(site));
-        self.open_door(control).map(|()| confined)
+        self.open_door(control)
     }
 
     /// Serves this control socket in place of the one before.
@@ -236,10 +256,11 @@ impl Worker {
     fn inherited(
         &self,
         handover: Handover,
+        tls_files: Vec<(PathBuf, Vec<u8>)>,
         descriptors: Vec<OwnedFd>,
         sources: Vec<Source>,
     ) -> Result<Inherited, String> {
-        let Handover { paths, tls_files, listeners, quic, ticket_keys, logs, .. } = handover;
+        let Handover { paths, listeners, quic, ticket_keys, logs, .. } = handover;
         if descriptors.len() != listeners.len() + logs.len() {
             return Err("a descriptor is missing".into());
         }
@@ -276,6 +297,24 @@ impl Worker {
     }
 }
 
+/// Makes the process what the configuration wants it to be, while it has one thread; what it has given up, for the log.
+fn confined(payload: &[u8]) -> Result<String, String> {
+    let confinement = Confinement::decode(payload).ok_or(NO_CONFIGURATION)?;
+    if let Err(error) = limit(&confinement) {
+        // Only a warning, as in nginx: a server with fewer descriptors is better than none.
+        eprintln!("myriad: [warn] setrlimit() failed: {error}");
+        let _ = raise_descriptors();
+    }
+    if let Some(account) = &confinement.account {
+        account.assume().map_err(|error| format!("setuid({}) failed: {error}", account.uid))?;
+    }
+    if let Some(folder) = &confinement.folder {
+        std::env::set_current_dir(folder)
+            .map_err(|error| format!("chdir(\"{}\") failed: {error}", folder.display()))?;
+    }
+    if confinement.sandbox { confine_worker() } else { Ok(String::new()) }
+}
+
 fn confine_worker() -> Result<String, String> {
     let confined = confine().map_err(|error| {
         format!("the worker could not give up its rights: {error}; \"sandbox off;\" runs it with them")
@@ -285,10 +324,10 @@ fn confine_worker() -> Result<String, String> {
 
 /// Sets `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first the limit is raised as far as possible: the usual
 /// soft limit of 1024 is for shells, not for servers.
-fn limit(model: &Model) -> io::Result<()> {
-    limit_core(model)?;
+fn limit(confinement: &Confinement) -> io::Result<()> {
+    limit_core(confinement.core)?;
     let descriptors = getrlimit(Resource::Nofile);
-    let wanted = match model.main.worker_rlimit_nofile {
+    let wanted = match confinement.descriptors {
         Some(count) => {
             Rlimit { current: Some(count), maximum: descriptors.maximum.map(|max| max.max(count)) }
         }
@@ -304,7 +343,7 @@ fn raise_descriptors() -> io::Result<()> {
 }
 
 /// Sets `worker_rlimit_core`. Without it no core is written, which would hold private keys.
-fn limit_core(model: &Model) -> io::Result<()> {
-    let bytes = Some(model.main.worker_rlimit_core.unwrap_or(0));
+fn limit_core(core: Option<u64>) -> io::Result<()> {
+    let bytes = Some(core.unwrap_or(0));
     Ok(setrlimit(Resource::Core, Rlimit { current: bytes, maximum: bytes })?)
 }

@@ -14,10 +14,7 @@ pub(crate) fn keep(generations: &[&Generation], payload: &[u8]) -> Result<(), St
     let Some((path, bytes)) = decode_file(payload) else {
         return Err("a worker process asks to keep what makes no sense".to_owned());
     };
-    let is_named = generations.iter().any(|generation| {
-        let model = &generation.configuration.model;
-        state::names(model, &generation.origin.paths.prefix).contains(&path)
-    });
+    let is_named = generations.iter().any(|generation| generation.state.contains(&path));
     if !is_named || bytes.len() > LARGEST {
         return Err(format!("a worker process asks to keep \"{}\", which is refused", path.display()));
     }

@@ -11,6 +11,7 @@ use super::orders::Order;
 use super::running::{Site, open_zones};
 use super::sockets::{number, run};
 use super::start_error::StartError;
+use crate::apart::{apart, give_back};
 use crate::compile::{self, Surroundings};
 use myriad_exchange::runtime::Runtime;
 use myriad_stream::StreamRuntime;
@@ -40,7 +41,7 @@ impl Site {
             kept: &mut inner.kept,
         };
         let (runtime, streams) =
-            compile::compile_all(model, surroundings).map_err(StartError::Configuration)?;
+            apart(|| compile::compile_all(model, surroundings)).map_err(StartError::Configuration)?;
         open_zones(&runtime, &self.disks, &inherited.keeper);
         let tunnels_end = *self.shutdown_timeout.lock();
         run(&inner.workers, (&runtime, streams.as_ref()), &sockets, &mut inner.quic, tunnels_end)?;
@@ -80,5 +81,6 @@ fn watch(runtime: Arc<Runtime>, streams: Option<Arc<StreamRuntime>>, drained: Dr
         }
         drop((runtime, streams));
         drained();
+        give_back();
     });
 }

@@ -25,6 +25,7 @@ use super::start_error::StartError;
 use super::worker_life::Shared;
 use super::worker_thread::WorkerThread;
 use crate::acme::Agents;
+use crate::apart::apart;
 use crate::compile::{self, Kept, Surroundings};
 use crate::quic::Quic;
 use crate::shortage::{self, Room};
@@ -97,7 +98,7 @@ impl Site {
             kept: &mut kept,
         };
         let (runtime, streams) =
-            compile::compile_all(model, surroundings).map_err(StartError::Configuration)?;
+            apart(|| compile::compile_all(model, surroundings)).map_err(StartError::Configuration)?;
         let quic = Quic::new(&inherited.quic_secret, inherited.process);
         let disks = DiskPool::start(DISK_THREADS)?;
         open_zones(&runtime, &disks, &inherited.keeper);

@@ -47,13 +47,14 @@ impl Announcement {
 
     /// Writes the process number and the facts of the server into the lock of the folder.
     pub(super) fn tell_instance(&self, generation: &Generation) -> io::Result<()> {
-        self.instance.as_ref().map_or(Ok(()), |instance| instance.tell(&wordpress::facts(generation)))
+        self.instance.as_ref().map_or(Ok(()), |instance| instance.tell(&generation.facts))
     }
 
     /// Writes the greeting of a `myriad wordpress` to standard error; that nobody reads it is no error.
     pub(super) fn greet(&self, generation: &Generation) {
         if self.instance.is_some() {
-            let _ = io::stderr().write_all(wordpress::greeting(generation).as_bytes());
+            let _ =
+                io::stderr().write_all(wordpress::greeting(&generation.facts, &generation.origin).as_bytes());
         }
     }
 }

@@ -44,7 +44,12 @@ impl Supervisor {
             Kind::Folder => self.keep(worker_requests::remake_folder, &message.payload),
             // Keys of a leaving worker are not taken: it makes no more tickets that a client would show to the next one.
             Kind::TicketKeys if worker.state != State::Leaving => self.keep_ticket_key(&message.payload),
-            Kind::TicketKeys | Kind::Configure | Kind::Reopen | Kind::Quit | Kind::Listeners => {}
+            Kind::TicketKeys
+            | Kind::Configure
+            | Kind::Reopen
+            | Kind::Quit
+            | Kind::Listeners
+            | Kind::Confine => {}
         }
     }
 

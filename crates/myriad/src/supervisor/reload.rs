@@ -9,6 +9,7 @@
 use std::io;
 
 use myriad_log::Level;
+use myriad_serve::{apart, give_back};
 
 use super::Supervisor;
 use super::pending::{NOT_TAKEN, Pending};
@@ -41,15 +42,7 @@ impl Supervisor {
     }
 
     fn take_new_configuration(&mut self) -> Result<(), Vec<Finding>> {
-        let (origin, warnings) = self.current.origin.renewed().map_err(|error| vec![error.into()])?;
-        for warning in warnings {
-            self.log(Level::Warn, &warning);
-        }
-        let configuration = origin.load()?;
-        for warning in configuration.warnings() {
-            self.log(warning.level, &warning.text);
-        }
-        let next = Generation::prepare(&origin, configuration, &self.current.listeners)?;
+        let next = apart(|| self.prepared())?;
         match self.hand(&next) {
             Ok(pid) => {
                 self.workers.accepting = true;
@@ -62,6 +55,19 @@ impl Supervisor {
                 Err(vec![format!("the worker process could not be told: {error}").into()])
             }
         }
+    }
+
+    /// The configuration that is written now, with what it asks for opened.
+    fn prepared(&self) -> Result<Generation, Vec<Finding>> {
+        let (origin, warnings) = self.current.origin.renewed().map_err(|error| vec![error.into()])?;
+        for warning in warnings {
+            self.log(Level::Warn, &warning);
+        }
+        let configuration = origin.load()?;
+        for warning in configuration.warnings() {
+            self.log(warning.level, &warning.text);
+        }
+        Generation::prepare(&origin, &configuration, &self.current.listeners)
     }
 
     /// Hands a configuration to the worker that serves, or to a new one if the process itself must change; returns its process
@@ -88,6 +94,7 @@ impl Supervisor {
         self.tell_instance();
         self.log(Level::Notice, TAKEN);
         self.init.ready(TAKEN);
+        give_back();
     }
 
     /// Logs the failure of a worker; a configuration that waited for it is dropped.
@@ -102,13 +109,13 @@ impl Supervisor {
 
     /// Opens the log files anew, here and in the workers: their files were renamed.
     pub(super) fn reopen(&mut self) {
-        let Generation { configuration, origin, .. } = &self.current;
+        let Generation { main, origin, .. } = &self.current;
         let opened = self.current.logs.reopened(&origin.paths);
         let logs = match opened {
             Ok(logs) => logs,
             Err(finding) => return self.log(Level::Emerg, &finding),
         };
-        match logs.main(&configuration.model, &origin.paths) {
+        match logs.main(main, &origin.paths) {
             Ok(log) => self.current.log = log,
             Err(error) => self.log(Level::Emerg, &error.to_string()),
         }

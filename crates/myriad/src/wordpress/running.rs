@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use myriad_admin::{Reply, Request, RequestCounts, StatsRequest, render};
+use myriad_conf::Model;
 use myriad_conf::model::{ListenAddress, ListenConf, MainConf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, pidfd_send_signal};
@@ -18,8 +19,9 @@ use super::prefix::{pid_file, prefix};
 use super::preset::Preset;
 use crate::accounts;
 use crate::admin::{Known, Running, Words, help};
-use crate::generation::Generation;
+use crate::configuration::Origin;
 use crate::instance::{Holder, holder};
+use crate::paths::Paths;
 use crate::pidfile::reason;
 
 pub(crate) const USAGE: &str = "\
@@ -167,8 +169,7 @@ fn row(name: &str, value: &str) -> String {
 }
 
 /// Facts of a running server, for the terminal on which it was started and for `status`.
-pub(crate) fn facts(generation: &Generation) -> String {
-    let model = &generation.configuration.model;
+pub(crate) fn facts(model: &Model, paths: &Paths) -> String {
     let mut text = String::new();
     let Some(http) = &model.http else { return text };
     let mut addresses: Vec<String> = Vec::new();
@@ -178,7 +179,7 @@ pub(crate) fn facts(generation: &Generation) -> String {
             addresses.push(address);
         }
     }
-    let dashboard = dashboard::greeting(&generation.origin.paths.prefix, &addresses);
+    let dashboard = dashboard::greeting(&paths.prefix, &addresses);
     addresses.retain(|address| dashboard.as_ref().is_none_or(|dashboard| dashboard.address != *address));
     text.push_str(&row("listens", &addresses.join(", ")));
     if let Some(dashboard) = dashboard {
@@ -186,7 +187,7 @@ pub(crate) fn facts(generation: &Generation) -> String {
     }
     text.push_str(&row("user", &user(&model.main)));
     for zone in &http.cache_zones {
-        let path = generation.origin.paths.complete(zone.path.bytes());
+        let path = paths.complete(zone.path.bytes());
         text.push_str(&row("cache", &path.display().to_string()));
     }
     text
@@ -205,18 +206,18 @@ fn user(main: &MainConf) -> String {
 }
 
 /// Greeting at the start: the facts, and how to stop the server.
-pub(crate) fn greeting(generation: &Generation) -> String {
-    let prefix = &generation.origin.paths.prefix;
+pub(crate) fn greeting(facts: &str, origin: &Origin) -> String {
+    let prefix = &origin.paths.prefix;
     let option = if *prefix == super::prefix::prefix(None) {
         String::new()
     } else {
         format!(" --prefix {}", prefix.display())
     };
     let mut text = format!("myriad: running as process {}\n", std::process::id());
-    for line in facts(generation).lines() {
+    for line in facts.lines() {
         let _ = writeln!(text, "  {line}");
     }
-    let kind = generation.origin.preset.as_ref().map_or(Kind::WordPress, Preset::kind);
+    let kind = origin.preset.as_ref().map_or(Kind::WordPress, Preset::kind);
     let stop = format!("Ctrl-C, or: myriad {} stop{option}", kind.word());
     let _ = writeln!(text, "  {}", row("stop", &stop).trim_end());
     text

@@ -1,0 +1,68 @@
+//! Memory of what is made and thrown away, such as the tree and the model of a configuration: how it goes back to the system.
+//!
+//! The allocator keeps what a thread has freed for that thread, in pages over which what stays is scattered; and it gives pages back
+//! only when it is asked for others, or when a thread ends. So short-lived heaps get threads of their own.
+
+use std::hint::black_box;
+use std::panic::resume_unwind;
+use std::thread::{self, Builder};
+use std::time::Duration;
+
+/// Bytes of stack: those of a main thread, on which configurations are read elsewhere.
+const STACK: usize = 8 << 20;
+/// The allocator gives back pages that were free for a tenth of a second, when a thread ends: what one end frees, the next gives back.
+const AFTER: Duration = Duration::from_millis(150);
+const ENDS: usize = 3;
+
+/// Does work on a thread of its own, and waits for it. What it takes and frees is not mixed with what the calling thread has.
+///
+/// # Panics
+/// As the work does.
+pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let mut work = Some(work);
+    let done = thread::scope(|scope| {
+        let work = &mut work;
+        let spawned = Builder::new()
+            .name("apart".to_owned())
+            .stack_size(STACK)
+            .spawn_scoped(scope, move || work.take().map(|work| work()));
+        spawned.ok().and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    // Where no thread can be had, it is done all the same.
+    done.or_else(|| work.take().map(|work| work())).expect("work is done once")
+}
+
+/// Gives back to the system what was freed, within half a second, on a thread of its own.
+pub fn give_back() {
+    // Without a thread the memory is given back later.
+    let _ = Builder::new().name("give-back".to_owned()).spawn(|| {
+        for _ in 0..ENDS {
+            thread::sleep(AFTER);
+            // A thread that has allocated nothing gives nothing back.
+            let ended = Builder::new().spawn(|| drop(black_box(vec![0_u8; 1024])));
+            let _ = ended.map(thread::JoinHandle::join);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_done_by_another_thread_and_may_borrow() {
+        let mut list = vec![1];
+        let by = apart(|| {
+            list.push(2);
+            thread::current().id()
+        });
+        assert_eq!(list, [1, 2]);
+        assert_ne!(by, thread::current().id());
+    }
+
+    #[test]
+    #[should_panic(expected = "the work's own")]
+    fn panic_of_the_work_is_the_callers() {
+        apart(|| panic!("the work's own"));
+    }
+}
