@@ -201,3 +201,31 @@ fn a_port_that_is_added_listens_and_one_that_is_dropped_does_not() {
     wait_for("the port's end", || Client::try_connect(other).is_err());
     assert_eq!(server.get("/").text(), "version 2");
 }
+
+/// Bytes of memory that a process has for itself, which no file backs.
+fn anonymous(pid: u32) -> u64 {
+    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("a process");
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Anonymous:")).expect("a line");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
+}
+
+#[test]
+fn what_was_read_of_thousands_of_locations_goes_back_to_the_system() {
+    const MB: u64 = 1 << 20;
+    let locations: String =
+        (0..30).map(|number| format!("location /part{number}/ {{ expires {number}h; }}\n")).collect();
+    let servers = (1..200).map(|number| {
+        format!("server {{ listen 127.0.0.1:@PORT@; server_name host{number}.test; {locations} }}\n")
+    });
+    let servers: String = servers.collect();
+    let site = |text: &str| version(text) + &servers;
+    let server = Server::start(Place::new(), &site("0"));
+    for number in 1..=2 {
+        server.reload(&site(&number.to_string()));
+        wait_for("the new configuration", || server.get("/").text() == format!("version {number}"));
+    }
+    let worker = server.workers()[0];
+    // The tree of the configuration and its model take 40 MB in each of the two while they are there.
+    wait_for("a small supervisor", || anonymous(server.pid()) < 14 * MB);
+    wait_for("a worker with little more than what it needs", || anonymous(worker) < 30 * MB);
+}

@@ -69,7 +69,9 @@ fn wait_in_the_queue_before_an_origin_is_a_span_of_who_waited() {
     first.send(Request::get("/slow").bytes());
     wait_for("the origin's only place", || origin.count() == 1);
     second.send(traced("/waits").bytes());
-    wait_for("one who waits", || server.get("/metrics").text().contains("myriad_origin_queue_waiting{queue=\"one\"} 1"));
+    wait_for("one who waits", || {
+        server.get("/metrics").text().contains("myriad_origin_queue_waiting{queue=\"one\"} 1")
+    });
     let_go.send(()).expect("the origin waits");
     assert_eq!([first.answer().text(), second.answer().text()], ["page", "page"]);
     let spans = collector.servers(2);
