@@ -199,3 +199,25 @@ fn https_only_that_leads_nowhere_is_warned_of() {
         assert!(tested.status.success() && !output.contains(said), "{lines}: {output}");
     }
 }
+
+#[test]
+fn certificate_whose_file_has_changed_is_shown_after_a_reload() {
+    let config = |text: &str| {
+        format!(
+            "server {{ listen 127.0.0.1:@PORT@ ssl; server_name one.test; ssl_certificate one.crt; \
+             ssl_certificate_key one.key; return 200 {text}; }}"
+        )
+    };
+    let server = Server::start(place(), &config("old"));
+    let asked = |authority: &str| {
+        let authority = server.path(authority);
+        let believed = ["--no-insecure", "--cacert", authority.to_str().expect("a path")];
+        text(&curl(&server, "one.test", "/", &believed))
+    };
+    std::fs::copy(server.path("one.crt"), server.path("before.crt")).expect("a copy");
+    super::certificate(&server, "one", "one.test", "ec");
+    assert_eq!((asked("before.crt").as_str(), asked("one.crt").as_str()), ("old", ""));
+    server.reload(&config("new"));
+    wait_for("the new configuration", || asked("one.crt") == "new");
+    assert_eq!(asked("before.crt"), "");
+}
