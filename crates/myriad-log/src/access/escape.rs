@@ -38,8 +38,8 @@ impl Escaped {
     fn is_plain(&self, value: &[u8]) -> bool {
         match self.0 {
             LogEscape::None => true,
-            LogEscape::Default => !any(value, is_escaped_by_default),
-            LogEscape::Json => !any(value, is_escaped_in_json),
+            LogEscape::Default => !any(value, marks_default),
+            LogEscape::Json => !any(value, marks_json),
         }
     }
 
@@ -52,32 +52,58 @@ impl Escaped {
     }
 }
 
-/// Whether a byte of a value is like that: sixteen are looked at at once, without a branch. Where their number cannot be divided, the
+/// The high bit of each of eight bytes.
+const HIGH: u64 = ONES << 7;
+/// A one in each of eight bytes.
+const ONES: u64 = u64::MAX / 255;
+
+/// Whether a word of a value holds a byte that is marked: eight bytes are looked at at once. Where their number cannot be divided, the
 /// last ones are looked at together with those before them, a second time.
-fn any(value: &[u8], is: fn(u8) -> bool) -> bool {
-    let is_one = |bytes: &[u8; 16]| bytes.iter().fold(false, |found, &byte| found | is(byte));
-    if let Some(last) = value.last_chunk::<16>() {
-        return is_one(last) || value.as_chunks().0.iter().any(is_one);
+#[inline]
+fn any(value: &[u8], marks: impl Fn(u64) -> u64) -> bool {
+    let is_marked = |bytes: [u8; 8]| marks(u64::from_le_bytes(bytes)) != 0;
+    let Some(last) = value.last_chunk::<8>() else { return is_marked(padded(value)) };
+    is_marked(*last) || value.as_chunks().0.iter().any(|bytes| is_marked(*bytes))
+}
+
+/// Fewer than eight bytes, some of them twice, and spaces.
+#[inline]
+fn padded(value: &[u8]) -> [u8; 8] {
+    let mut word = [b' '; 8];
+    if let (Some(first), Some(last)) = (value.first_chunk::<4>(), value.last_chunk::<4>()) {
+        word[..4].copy_from_slice(first);
+        word[4..].copy_from_slice(last);
+    } else if let (Some(first), Some(last)) = (value.first(), value.last()) {
+        word[..3].copy_from_slice(&[*first, value[value.len() / 2], *last]);
     }
-    let mut padded = [b' '; 16];
-    if let (Some(first), Some(last)) = (value.first_chunk::<8>(), value.last_chunk::<8>()) {
-        padded[..8].copy_from_slice(first);
-        padded[8..].copy_from_slice(last);
-    } else if let (Some(first), Some(last)) = (value.first_chunk::<4>(), value.last_chunk::<4>()) {
-        padded[..4].copy_from_slice(first);
-        padded[4..8].copy_from_slice(last);
-    } else {
-        padded.iter_mut().zip(value).for_each(|(to, from)| *to = *from);
-    }
-    is_one(&padded)
+    word
+}
+
+/// The high bits of bytes that are below `bound`, which is at most 128. Bits above the first of them may be wrong.
+#[inline]
+const fn below(word: u64, bound: u8) -> u64 {
+    word.wrapping_sub(ONES * bound as u64) & !word & HIGH
+}
+
+#[inline]
+const fn equal(word: u64, byte: u8) -> u64 {
+    below(word ^ (ONES * byte as u64), 1)
+}
+
+/// Marks quotes, backslashes and control bytes below 32.
+#[inline]
+const fn marks_json(word: u64) -> u64 {
+    below(word, 32) | equal(word, b'"') | equal(word, b'\\')
+}
+
+/// Marks bytes of which [`is_escaped_by_default`] holds: from 127 on adding one reaches the high bit, or it is set.
+#[inline]
+const fn marks_default(word: u64) -> u64 {
+    marks_json(word) | (((word & !HIGH) + ONES) | word) & HIGH
 }
 
 fn is_escaped_by_default(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | 0..=31 | 127..=255)
-}
-
-fn is_escaped_in_json(byte: u8) -> bool {
-    matches!(byte, b'"' | b'\\' | 0..=31)
 }
 
 fn write_default(value: &[u8], out: &mut Vec<u8>) {
@@ -200,6 +226,23 @@ mod tests {
                 assert!(written(LogEscape::Json, &value).contains("a\\n") || at == 0, "{length} {at}");
                 assert!(!written(LogEscape::Json, &value).contains('\n'), "{length} {at}");
             }
+        }
+    }
+
+    #[test]
+    fn a_value_is_plain_where_no_byte_of_it_is_escaped() {
+        let in_json = |byte: u8| matches!(byte, b'"' | b'\\' | 0..=31);
+        let mut random = fastrand::Rng::with_seed(5);
+        for _ in 0..50_000 {
+            let mut value: Vec<u8> = (0..random.usize(..40)).map(|_| random.u8(b'#'..b'[')).collect();
+            for _ in 0..random.usize(..3).min(value.len()) {
+                let at = random.usize(..value.len());
+                value[at] = random.u8(..);
+            }
+            let plain = |escape| Escaped(escape).is_plain(&value);
+            let marked = |is: fn(u8) -> bool| value.iter().any(|byte| is(*byte));
+            assert_eq!(plain(LogEscape::Default), !marked(is_escaped_by_default), "{value:?}");
+            assert_eq!(plain(LogEscape::Json), !marked(in_json), "{value:?}");
         }
     }
 
