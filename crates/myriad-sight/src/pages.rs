@@ -49,7 +49,7 @@ impl Ranking {
 pub struct Seen<'a> {
     /// Its page: scheme, host, target.
     pub url: &'a [u8],
-    /// For how many requests it stands; 1 where it was no hit.
+    /// For how many requests it stands; 1 where it was no hit and took its time.
     pub weight: u64,
     /// The status that the visitor got.
     pub status: u16,
@@ -96,11 +96,11 @@ impl Detail {
         self.status = seen.status;
         self.last_ms = seen.at_ms;
         let Some(miss) = seen.miss else { return };
-        self.misses += 1;
-        self.total_us += miss.took_us;
+        self.misses += seen.weight;
+        self.total_us += seen.weight.saturating_mul(miss.took_us);
         self.slowest_us = self.slowest_us.max(miss.took_us);
         (self.cache, self.reason, self.last_miss_ms) = (miss.cache, miss.reason, seen.at_ms);
-        self.count_reason(miss.reason, 1);
+        self.count_reason(miss.reason, seen.weight);
     }
 
     fn count_reason(&mut self, reason: &'static str, count: u64) {
@@ -160,7 +160,7 @@ impl PageTops {
         requests.add(seen.url, seen.weight, take);
         bytes.add(seen.url, seen.weight.saturating_mul(seen.bytes), take);
         let Some(miss) = seen.miss else { return };
-        misses.add(seen.url, 1, take);
+        misses.add(seen.url, seen.weight, take);
         slow.raise(seen.url, miss.took_us, take);
     }
 
@@ -293,6 +293,19 @@ mod tests {
         assert_eq!((row.reason, row.last_ms, row.requests), ("private", 14, None));
         let (_, rows) = merged(workers.iter(), Ranking::Requests, 1);
         assert_eq!((rows[0].requests, rows[0].misses, rows[0].reason), (Some(31), 1, "expired"));
+    }
+
+    #[test]
+    fn a_quick_answer_that_stands_for_several_counts_as_so_many_that_were_no_hit() {
+        let mut tops = PageTops::new(0);
+        tops.note(&Seen { weight: 31, ..miss(b"/a", "no cache here", 0, 10) });
+        tops.note(&miss(b"/a", "no cache here", 3200, 11));
+        let tops = [tops];
+        assert_eq!(shown(&tops, Ranking::Misses), [("/a".to_owned(), 32)]);
+        assert_eq!(shown(&tops, Ranking::Slow), [("/a".to_owned(), 3200)]);
+        let (_, rows) = merged(tops.iter(), Ranking::Misses, 1);
+        assert_eq!((rows[0].misses, rows[0].mean_us, rows[0].slowest_us), (32, Some(100), Some(3200)));
+        assert_eq!(rows[0].reasons, [("no cache here", 32)]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which hits are counted, and for how many each stands.
+//! Which hits are counted, and for how many each stands; of answers that an origin gave at once, the same.
 
 use std::cell::Cell;
 

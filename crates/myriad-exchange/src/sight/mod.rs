@@ -6,7 +6,7 @@
 //! | `live` | those who watch, and the newest event for them |
 //!
 //! ```text
-//! a finished request -> one of some hits, every miss -> the worker's own rankings, locked by it and by whoever reads
+//! a finished request -> one of some hits and quick misses, every other miss -> the worker's own rankings, locked by it and by whoever reads
 //! observer, a thread -> once a second while somebody watches: a tick -> the newest for all readers
 //!                    -> every ten seconds: a step of the history
 //! ```
@@ -63,7 +63,9 @@ pub struct WorkerSight {
     /// What it shares with the others.
     pub shared: Arc<Sight>,
     /// Which of its hits are counted.
-    sampling: Sampling,
+    hits: Sampling,
+    /// Which of the answers that its origins gave at once.
+    quick: Sampling,
     /// Memory for the URL of a page.
     url: RefCell<Vec<u8>>,
 }
@@ -72,6 +74,11 @@ impl WorkerSight {
     /// The part of a worker.
     pub fn new(shared: Arc<Sight>, worker: usize) -> Self {
         let seed = shared.started_ms ^ (worker as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self { shared, sampling: Sampling::new(seed), url: RefCell::default() }
+        Self {
+            shared,
+            hits: Sampling::new(seed),
+            quick: Sampling::new(seed.rotate_left(32)),
+            url: RefCell::default(),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use myriad_http::Known;
 use myriad_policy::CacheStatus;
-use myriad_sight::{Miss, Seen};
+use myriad_sight::{Miss, Sampling, Seen};
 use myriad_store::{Gone, KeyRef};
 
 use crate::exchange::Request;
@@ -10,27 +10,33 @@ use crate::exchange::Request;
 /// Longest URL of a page in rankings, bytes; of a longer one the beginning is kept, and `…`.
 const LONGEST_URL: usize = 512;
 
-/// Takes a request in that is over: each that was no hit, and some of the hits, each of which stands for several.
+/// Takes a request in that is over. Of hits, and of answers that an origin gave within a millisecond, some stand for several where there are
+/// many; all else is taken in one by one.
 pub fn note(request: &Request) {
     let worker = &request.site.worker;
     let sight = &worker.sight;
     let miss = miss(request);
-    if miss.is_none() && sight.sampling.passes_over() {
+    let at_ms = match request.outcome.finished_ms {
+        0 => myriad_net::clock::now_ms(),
+        finished_ms => finished_ms,
+    };
+    let took_us = at_ms.saturating_sub(request.received.at_ms) * 1000;
+    let sampling = match miss {
+        None => Some(&sight.hits),
+        Some(_) if took_us == 0 && request.outcome.answered.status < 500 => Some(&sight.quick),
+        Some(_) => None,
+    };
+    if sampling.is_some_and(Sampling::passes_over) {
         return;
     }
     // A request that could not be read has no page.
     if request.route.uri.is_empty() {
         return;
     }
-    let at_ms = match request.outcome.finished_ms {
-        0 => myriad_net::clock::now_ms(),
-        finished_ms => finished_ms,
-    };
-    let weight = if miss.is_none() { sight.sampling.take(at_ms) } else { 1 };
+    let weight = sampling.map_or(1, |sampling| sampling.take(at_ms));
     let Some(tops) = sight.shared.tops.get(worker.number) else { return };
     let mut url = sight.url.borrow_mut();
     write_url(request, &mut url);
-    let took_us = at_ms.saturating_sub(request.received.at_ms) * 1000;
     let seen = Seen {
         url: &url,
         weight,
