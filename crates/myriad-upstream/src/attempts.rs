@@ -4,6 +4,8 @@ use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::clock;
 use crate::peer::PeerState;
 use crate::peer_counts::Tried;
@@ -52,7 +54,8 @@ pub struct Attempts(Rc<Tries>);
 
 #[derive(Debug, Default)]
 struct Tries {
-    made: RefCell<Vec<Attempt>>,
+    /// Mostly there is but one.
+    made: RefCell<SmallVec<[Attempt; 1]>>,
     /// The next try is the first at another group.
     moves: Cell<bool>,
 }
@@ -65,7 +68,7 @@ impl Attempts {
 
     /// The tries so far. Do not hold it across an `await`: the exchange writes here.
     pub fn get(&self) -> Ref<'_, [Attempt]> {
-        Ref::map(self.0.made.borrow(), Vec::as_slice)
+        Ref::map(self.0.made.borrow(), SmallVec::as_slice)
     }
 
     /// Notes that a name could not be resolved, which is the try that there was.
@@ -106,8 +109,6 @@ impl Attempts {
     ) -> AttemptLog {
         let mut all = self.0.made.borrow_mut();
         let elsewhere = self.0.moves.take();
-        // Mostly there is but one.
-        all.reserve_exact(1);
         let started = clock::now();
         all.push(Attempt { address, group, elsewhere, began: started, ..Attempt::default() });
         let answered = Cell::new(0);

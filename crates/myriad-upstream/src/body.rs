@@ -1,6 +1,5 @@
 //! A response body, read from the origin as it is pulled.
 
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -10,11 +9,12 @@ use myriad_http::body::{Body, BodyError};
 
 use crate::error::{OriginError, Phase};
 use crate::link::Link;
+use crate::pieces::Pieces;
 
 /// Takes a protocol's framing off a body.
 pub(crate) trait Demux: Unpin {
     /// Moves what is body in the link's input to `out`; `true` when the body is complete.
-    fn advance(&mut self, link: &mut Link, out: &mut VecDeque<Bytes>) -> Result<bool, OriginError>;
+    fn advance(&mut self, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError>;
 
     /// Whether the end of the stream, now, completes the body.
     fn ends_at_close(&self) -> bool;
@@ -38,13 +38,13 @@ enum State {
 pub(crate) struct OriginBody<D> {
     state: State,
     demux: D,
-    queue: VecDeque<Bytes>,
+    queue: Pieces,
 }
 
 impl<D: Demux> OriginBody<D> {
     /// A body that begins with `first`. What has arrived already is taken in at once, so that the length of a short
     /// response is known, and its connection free, before anybody pulls.
-    pub(crate) fn new(link: Box<Link>, demux: D, first: VecDeque<Bytes>) -> Self {
+    pub(crate) fn new(link: Box<Link>, demux: D, first: Pieces) -> Self {
         let mut body = Self { state: State::Open(link), demux, queue: first };
         body.advance();
         body

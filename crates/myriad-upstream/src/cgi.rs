@@ -1,10 +1,9 @@
 //! The client of SCGI and uwsgi: a request is an environment and a body, the answer a CGI head (RFC 3875 section 6) or an HTTP
 //! one, and what follows it up to the end of the connection, which serves once.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 
-use bytes::{Buf, Bytes};
+use bytes::Buf;
 use myriad_fastcgi::cgi::{HeadError, Parsed, parse_head};
 use myriad_http::h1::{ResponseFraming, response_framing};
 use myriad_http::{Known, Method, ResponseHead};
@@ -12,6 +11,7 @@ use myriad_http::{Known, Method, ResponseHead};
 use crate::body::Demux;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
+use crate::pieces::Pieces;
 
 /// A response up to its body.
 pub(crate) struct Answer {
@@ -65,7 +65,7 @@ pub(crate) struct Cgi {
 }
 
 impl Demux for Cgi {
-    fn advance(&mut self, link: &mut Link, out: &mut VecDeque<Bytes>) -> Result<bool, OriginError> {
+    fn advance(&mut self, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError> {
         let mut data = link.input.split().freeze();
         if let Some(left) = &mut self.left {
             if data.len() as u64 > *left {

@@ -15,7 +15,7 @@ use crate::address::Address;
 use crate::clock;
 use crate::config::PeerConfig;
 use crate::error::OriginError;
-use crate::group::{Chosen, Group, Pick};
+use crate::group::{Chosen, Group};
 use crate::health::{CheckRules, Noted, Verdict};
 use crate::peers::Peers;
 use crate::pool::HttpPool;
@@ -137,8 +137,7 @@ impl Group {
         if let Protocol::FastCgi { keep_conn, .. } = &mut request.protocol {
             *keep_conn = false;
         }
-        let pick = Pick { active: peer.0.probed(), chosen: peer.0.clone() };
-        self.attempt(pick, pool, &mut request).await
+        self.attempt(&peer.0, peer.0.probed(), pool, &mut request).await
     }
 }
 

@@ -1,6 +1,5 @@
 //! The FastCGI client: one request on a connection at a time.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 
 use bytes::{Bytes, BytesMut};
@@ -13,21 +12,28 @@ use crate::body::Demux;
 use crate::cgi::invalid_head;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
+use crate::pieces::Pieces;
 
-/// BEGIN_REQUEST and the environment.
-pub(crate) fn request_head(params: &[u8], keep_conn: bool) -> Bytes {
-    let mut out = Vec::new();
+/// BEGIN_REQUEST and the environment; with `is_whole` the end of a body of no bytes too.
+pub(crate) fn request_head(params: &[u8], keep_conn: bool, is_whole: bool) -> Bytes {
+    let mut out = Vec::with_capacity(params.len() + ROOM);
     request::begin(&mut out, keep_conn);
     request::params(&mut out, params);
+    if is_whole {
+        out.extend_from_slice(&request::stdin_end());
+    }
     out.into()
 }
+
+/// Room for the record headers of a short request, in bytes.
+const ROOM: usize = 64;
 
 /// A response up to its body.
 pub(crate) struct Answer {
     pub(crate) head: ResponseHead,
     pub(crate) demux: FastCgi,
     /// Body bytes that came with the head.
-    pub(crate) first: VecDeque<Bytes>,
+    pub(crate) first: Pieces,
 }
 
 /// Reads the response head; what was read beyond it is the first of the body.
@@ -105,7 +111,7 @@ fn begin_body(
     };
     let has_body = framing != ResponseFraming::None;
     let mut demux = FastCgi { decoder, left, has_body, warned: false };
-    let mut first = VecDeque::new();
+    let mut first = Pieces::new();
     demux.admit(link, rest, &mut first);
     link.log.body(first.iter().map(Bytes::len).sum());
     Ok(Answer { head, demux, first })
@@ -141,7 +147,7 @@ pub(crate) struct FastCgi {
 
 impl FastCgi {
     /// Takes body bytes, but none beyond the length that was promised.
-    fn admit(&mut self, link: &Link, mut data: Bytes, out: &mut VecDeque<Bytes>) {
+    fn admit(&mut self, link: &Link, mut data: Bytes, out: &mut Pieces) {
         if let Some(left) = &mut self.left {
             if data.len() as u64 > *left {
                 data.truncate(*left as usize);
@@ -159,7 +165,7 @@ impl FastCgi {
 }
 
 impl Demux for FastCgi {
-    fn advance(&mut self, link: &mut Link, out: &mut VecDeque<Bytes>) -> Result<bool, OriginError> {
+    fn advance(&mut self, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError> {
         while let Some(event) =
             self.decoder.decode(&mut link.input).map_err(|error| broken(error, Phase::ReadingBody))?
         {

@@ -2,7 +2,6 @@
 
 use myriad_conf::model::Moment;
 use myriad_conf::settings::NextUpstream;
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -19,6 +18,7 @@ use crate::error::{ErrorKind, OriginError, Phase};
 use crate::group::{Choosing, Chosen, Group, Pick};
 use crate::link::{Home, Link, LinkParts};
 use crate::peer::Active;
+use crate::pieces::Pieces;
 use crate::pool::{HttpPool, Pooled};
 use crate::reach::reach;
 use crate::request::{OriginRequest, Protocol, RequestPayload};
@@ -53,8 +53,8 @@ impl Group {
         let mut tried = Tried::default();
         let mut pick = self.first(&mut tried, request).await?;
         loop {
-            let chosen = pick.chosen.clone();
-            let mut result = self.attempt(pick, pool, request).await;
+            let Pick { chosen, active } = pick;
+            let mut result = self.attempt(&chosen, active, pool, request).await;
             if let Ok(response) = &mut result {
                 response.sid = chosen.sid().cloned();
             }
@@ -158,15 +158,16 @@ impl Group {
     /// Tries one peer: over a kept connection first, where the request can be repeated if that turns out stale.
     pub(crate) async fn attempt(
         &self,
-        pick: Pick,
+        chosen: &Chosen,
+        active: Active,
         pool: &HttpPool,
         request: &mut OriginRequest,
     ) -> Result<Box<OriginResponse>, OriginError> {
         if let Protocol::Http2 { .. } = request.protocol {
+            let pick = Pick { chosen: chosen.clone(), active };
             // Boxed, as all that few requests need: a request's future is moved once, whole.
             return Box::pin(h2::fetch(self, pick, pool, request)).await;
         }
-        let Pick { chosen, active } = pick;
         let peer = chosen.config();
         let address = &peer.address;
         let active = Rc::new(active);
@@ -185,7 +186,7 @@ impl Group {
             }
         }
         let log = request.attempts.begin_at(chosen.shown(), self.label(), active.counted());
-        let connection = match reach(&chosen, pool, request).await {
+        let connection = match reach(chosen, pool, request).await {
             Ok(connection) => connection,
             Err(error) => {
                 log.failed(error.status());
@@ -321,7 +322,12 @@ fn upload(request: &mut OriginRequest) -> Upload {
         RequestPayload::Stream(..) => std::mem::replace(&mut request.body, RequestPayload::Empty),
     };
     let (head, wire) = match &request.protocol {
-        Protocol::FastCgi { params, keep_conn } => (fastcgi::request_head(params, *keep_conn), Wire::FastCgi),
+        Protocol::FastCgi { params, keep_conn } => {
+            // Without a body all of it is known, and is one piece.
+            let is_whole = matches!(payload, RequestPayload::Empty);
+            let wire = if is_whole { Wire::Plain } else { Wire::FastCgi };
+            (fastcgi::request_head(params, *keep_conn, is_whole), wire)
+        }
         Protocol::Cgi { head } => (head.clone(), Wire::Plain),
         Protocol::Memcached(get) => (get.head(), Wire::Plain),
         Protocol::Http { head, .. } => match payload {
@@ -388,19 +394,19 @@ fn respond(link: Box<Link>, begun: Begun) -> Box<OriginResponse> {
             keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
             link.active.took(Moment::First, link.log.elapsed_ms());
-            (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
+            (head, Box::pin(OriginBody::new(link, demux, Pieces::new())))
         }
         Begun::Memcached(memcached::Answer { head, demux }) => {
             link.log.head(head.status);
             link.active.took(Moment::First, link.log.elapsed_ms());
-            (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
+            (head, Box::pin(OriginBody::new(link, demux, Pieces::new())))
         }
         Begun::Http(http::Answer::Body(mut head, demux)) => {
             keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
             link.active.took(Moment::First, link.log.elapsed_ms());
             trailers.clone_from(&demux.trailers);
-            (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
+            (head, Box::pin(OriginBody::new(link, demux, Pieces::new())))
         }
         Begun::Http(http::Answer::Upgraded(head)) => return upgraded(link, head),
         Begun::Tunnel => return upgraded(link, ResponseHead::new(200)),

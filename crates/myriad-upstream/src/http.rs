@@ -1,9 +1,8 @@
 //! The HTTP/1 client (RFC 9112).
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 
-use bytes::{Buf, Bytes};
+use bytes::Buf;
 use myriad_http::h1::{
     ChunkedDecoder, HeadLimits, Parsed, ResponseFraming, parse_response, response_framing,
     response_keeps_alive,
@@ -14,6 +13,7 @@ use crate::body::Demux;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::heads;
 use crate::link::{Home, Link};
+use crate::pieces::Pieces;
 use crate::response::Trailers;
 
 /// Most interim responses before the final one: there is no use for more, and each restarts the read time-out.
@@ -139,7 +139,7 @@ pub(crate) struct Http {
 }
 
 impl Demux for Http {
-    fn advance(&mut self, link: &mut Link, out: &mut VecDeque<Bytes>) -> Result<bool, OriginError> {
+    fn advance(&mut self, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError> {
         let done = match &mut self.framing {
             Framing::UntilClose => {
                 if !link.input.is_empty() {
@@ -186,11 +186,7 @@ impl Demux for Http {
     }
 }
 
-fn dechunk(
-    decoder: &mut ChunkedDecoder,
-    link: &mut Link,
-    out: &mut VecDeque<Bytes>,
-) -> Result<bool, OriginError> {
+fn dechunk(decoder: &mut ChunkedDecoder, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError> {
     while !link.input.is_empty() {
         let chunk = decoder.decode(&link.input).map_err(|error| {
             OriginError::invalid(

@@ -49,6 +49,7 @@ mod peer_config;
 mod peer_counts;
 mod peer_states;
 mod peers;
+mod pieces;
 mod pool;
 mod reach;
 mod request;

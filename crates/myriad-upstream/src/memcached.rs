@@ -7,16 +7,16 @@
 //!                            -> END                      404
 //! ```
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 
-use bytes::{Buf, Bytes};
+use bytes::Buf;
 use myriad_http::{Known, ResponseHead};
 
 use crate::body::Demux;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::{Home, Link};
 use crate::memcached_get::MemcachedGet;
+use crate::pieces::Pieces;
 
 /// What stands behind a value.
 const TRAILER: &[u8] = b"\r\nEND\r\n";
@@ -91,7 +91,7 @@ pub(crate) struct Value {
 }
 
 impl Demux for Value {
-    fn advance(&mut self, link: &mut Link, out: &mut VecDeque<Bytes>) -> Result<bool, OriginError> {
+    fn advance(&mut self, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError> {
         let taken = link.input.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
         if taken > 0 {
             out.push_back(link.input.split_to(taken).freeze());

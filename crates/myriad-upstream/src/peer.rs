@@ -1,7 +1,8 @@
 //! A peer: how it is doing.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use myriad_conf::model::Moment;
@@ -156,6 +157,8 @@ pub(crate) struct PeerState {
     pool: Mutex<Option<PoolStatus>>,
     /// The requests that wait for it: the queues of its group, before a reload and after it.
     lines: Mutex<Vec<Weak<line::Inner>>>,
+    /// Whether it has ever had such a queue, to be asked without the lock.
+    has_lines: AtomicBool,
 }
 
 impl Default for PeerState {
@@ -182,6 +185,7 @@ impl Default for PeerState {
             fastcgi: IdlePool::new(),
             pool: Mutex::default(),
             lines: Mutex::default(),
+            has_lines: AtomicBool::new(false),
         }
     }
 }
@@ -210,9 +214,13 @@ impl PeerState {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.retain(|line| line.strong_count() > 0);
         lines.push(Arc::downgrade(line.shared()));
+        self.has_lines.store(true, Release);
     }
 
     fn call_next(&self) {
+        if !self.has_lines.load(Acquire) {
+            return;
+        }
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().filter_map(Weak::upgrade).for_each(|line| line.wake_first());
     }

@@ -1,6 +1,5 @@
 //! Sending the request, its body as it is pulled.
 
-use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -13,6 +12,7 @@ use myriad_http::h1::{LAST_CHUNK, encode_chunk_head};
 use smallvec::SmallVec;
 use tokio::io::AsyncWrite;
 
+use crate::pieces::Pieces;
 use crate::request::RequestPayload;
 use crate::stream::Stream;
 use crate::timer::Stall;
@@ -54,7 +54,7 @@ pub(crate) enum UploadError {
 /// A request on its way up. It holds the head and one piece of the body at most.
 pub(crate) struct Upload {
     wire: Wire,
-    queue: VecDeque<Bytes>,
+    queue: Pieces,
     source: Source,
     stall: Stall,
 }
@@ -67,8 +67,7 @@ impl Upload {
             RequestPayload::Again(make, length) => Source::Stream(make(), Some(length)),
             RequestPayload::Stream(body, length) => Source::Stream(body, length),
         };
-        let mut upload =
-            Self { wire, queue: VecDeque::from([head]), source, stall: Stall::new(send_timeout_ms) };
+        let mut upload = Self { wire, queue: Pieces::of(head), source, stall: Stall::new(send_timeout_ms) };
         upload.queue_memory();
         upload
     }
@@ -98,7 +97,7 @@ impl Upload {
     fn poll_write(&mut self, cx: &mut Context<'_>, stream: &mut Stream) -> Poll<Result<usize, UploadError>> {
         let mut slices = [IoSlice::new(&[]); MAX_SLICES];
         let mut used = 0;
-        for (slice, piece) in slices.iter_mut().zip(&self.queue) {
+        for (slice, piece) in slices.iter_mut().zip(self.queue.iter()) {
             *slice = IoSlice::new(piece);
             used += 1;
         }

@@ -1,0 +1,101 @@
+//! Pieces of a message on their way, in order.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+/// A queue of pieces, none of them empty. The first lies in it: a short message is one piece, for which nothing is allocated.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    /// The front; empty where there is none, or where those behind it are all.
+    first: Bytes,
+    rest: VecDeque<Bytes>,
+}
+
+impl Pieces {
+    /// No pieces.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// One piece.
+    pub(crate) fn of(piece: Bytes) -> Self {
+        Self { first: piece, rest: VecDeque::new() }
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.rest.is_empty()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        usize::from(!self.first.is_empty()) + self.rest.len()
+    }
+
+    /// Puts a piece behind all others; an empty one is none.
+    pub(crate) fn push_back(&mut self, piece: Bytes) {
+        if piece.is_empty() {
+            return;
+        }
+        if self.is_empty() {
+            self.first = piece;
+        } else {
+            self.rest.push_back(piece);
+        }
+    }
+
+    /// Takes the front.
+    pub(crate) fn pop_front(&mut self) -> Option<Bytes> {
+        if self.first.is_empty() { self.rest.pop_front() } else { Some(std::mem::take(&mut self.first)) }
+    }
+
+    /// The front.
+    pub(crate) fn front_mut(&mut self) -> Option<&mut Bytes> {
+        if self.first.is_empty() { self.rest.front_mut() } else { Some(&mut self.first) }
+    }
+
+    /// All of them, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Bytes> {
+        Some(&self.first).filter(|first| !first.is_empty()).into_iter().chain(&self.rest)
+    }
+}
+
+impl Extend<Bytes> for Pieces {
+    fn extend<T: IntoIterator<Item = Bytes>>(&mut self, pieces: T) {
+        pieces.into_iter().for_each(|piece| self.push_back(piece));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_come_in_the_order_in_which_they_went_whatever_is_taken_between() {
+        for seed in 0..500 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let (mut pieces, mut model) = (Pieces::new(), VecDeque::new());
+            for number in 0..40_u8 {
+                if random.bool() {
+                    let piece = Bytes::from(vec![number; random.usize(..3)]);
+                    if !piece.is_empty() {
+                        model.push_back(piece.clone());
+                    }
+                    pieces.push_back(piece);
+                } else {
+                    assert_eq!(pieces.front_mut().cloned(), model.front().cloned());
+                    assert_eq!(pieces.pop_front(), model.pop_front(), "seed {seed}");
+                }
+                assert_eq!((pieces.len(), pieces.is_empty()), (model.len(), model.is_empty()));
+                assert!(pieces.iter().eq(&model), "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_piece_is_none() {
+        assert!(Pieces::of(Bytes::new()).is_empty());
+        assert_eq!(Pieces::of(Bytes::from_static(b"a")).len(), 1);
+    }
+}
