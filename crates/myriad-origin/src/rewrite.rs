@@ -2,10 +2,16 @@
 
 use myriad_exchange::exchange::{Answer, Exchange, MadeFrom};
 use myriad_exchange::runtime::OriginPlace;
+use myriad_http::{Fields, Known};
 
 /// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of an answer.
 pub fn rewrite(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut Answer) {
     origin.protocol.rewrite(exchange, answer);
+}
+
+/// Whether a head has a field that [`rewrite`] may change.
+pub fn may_change(fields: &Fields) -> bool {
+    [Known::Location, Known::Refresh, Known::SetCookie].into_iter().any(|name| fields.has(name))
 }
 
 /// As [`rewrite`], for a stored page: what it says is rewritten for each visitor, since rules may hold their variables.
