@@ -25,6 +25,29 @@ fn every_row_of_the_core_is_read_by_a_test_of_this_file() {
 }
 
 #[test]
+fn what_logs_do_not_escape_holds_nothing_of_what_a_client_says() {
+    let hostile = "a\"\\\u{1}\u{7f}\u{e9}";
+    let mut exchange = Case {
+        line: ("GET", "/\"\\", Version::Http11),
+        fields: &[
+            ("Host", hostile),
+            ("User-Agent", hostile),
+            ("Cookie", hostile),
+            ("X-Forwarded-For", hostile),
+        ],
+        ..Case::default()
+    }
+    .begin();
+    let plain: Vec<_> = ROWS.iter().copied().flatten().filter(|row| row.plain).collect();
+    assert!(plain.iter().any(|row| row.name == "time_local"));
+    for row in plain {
+        let value = shown(&mut exchange, row.name).unwrap_or_default();
+        let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+        assert!(value.bytes().all(is_plain), "${}: {value:?}", row.name);
+    }
+}
+
+#[test]
 fn a_name_of_its_own_comes_before_a_prefix_and_aliases_have_rows_of_their_own() {
     let mut names = VariableNames::new(variables());
     let role = |names: &mut VariableNames, name: &str| names.builtin(name).map(|(_, role)| role);

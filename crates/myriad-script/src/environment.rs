@@ -76,6 +76,13 @@ pub trait Environment {
         None
     }
 
+    /// Whether all values that are made of a variable are printable ASCII without quotes and backslashes, whatever a client says: numbers,
+    /// addresses, dates. Then no form of a value changes them.
+    fn is_plain(&self, id: Builtin) -> bool {
+        let _ = id;
+        false
+    }
+
     /// Takes what `set` assigns to a variable of [`Role::Assignable`].
     fn assign(&mut self, id: Builtin, value: &[u8]) -> Result<(), EvalError> {
         let _ = (id, value);

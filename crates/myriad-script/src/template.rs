@@ -317,7 +317,9 @@ impl Part {
                 None => {
                     let from = out.len();
                     if env.variable(*id, frame, out)? {
-                        form.mend(out, from);
+                        if !env.is_plain(*id) {
+                            form.mend(out, from);
+                        }
                     } else {
                         out.truncate(from);
                         out.extend_from_slice(form.missing());

@@ -11,7 +11,7 @@ use crate::frame::Frame;
 #[derive(Clone, Debug)]
 pub(crate) struct Names(Vec<String>);
 
-const FIXED: [&str; 9] = [
+const FIXED: [&str; 10] = [
     "host",
     "uri",
     "scheme",
@@ -20,6 +20,7 @@ const FIXED: [&str; 9] = [
     "query_string",
     "remote_addr",
     "built",
+    "digits",
     "absent",
 ];
 const ASSIGNABLE: [&str; 2] = ["args", "limit_rate"];
@@ -105,7 +106,11 @@ impl Environment for Request {
     }
 
     fn variable_ref(&self, id: Builtin) -> Option<Option<&[u8]>> {
-        (self.name(id) != "built").then(|| self.get(id))
+        (!matches!(self.name(id), "built" | "digits")).then(|| self.get(id))
+    }
+
+    fn is_plain(&self, id: Builtin) -> bool {
+        self.name(id) == "digits"
     }
 
     fn assign(&mut self, id: Builtin, value: &[u8]) -> Result<(), EvalError> {

@@ -27,6 +27,10 @@ impl Environment for Request {
         self.runtime().variables[id.0 as usize].borrow(self)
     }
 
+    fn is_plain(&self, id: Builtin) -> bool {
+        self.runtime().variables[id.0 as usize].row.plain
+    }
+
     fn assign(&mut self, id: Builtin, value: &[u8]) -> Result<(), EvalError> {
         if let Some(assign) = self.runtime().variables[id.0 as usize].row.assign {
             assign(self, value);

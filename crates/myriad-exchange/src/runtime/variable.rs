@@ -26,6 +26,8 @@ pub struct VariableRow<R> {
     pub assign: Option<fn(&mut R, &[u8])>,
     /// Whether a variable of the configuration may have its name, and hides it then.
     pub yields: bool,
+    /// Whether its value, where it is made, is printable ASCII without quotes and backslashes, whatever a client says.
+    pub plain: bool,
 }
 
 /// What a value follows from.
@@ -143,6 +145,7 @@ impl<R> VariableRow<R> {
             value,
             assign: None,
             yields: name.as_bytes()[name.len() - 1] == b'_',
+            plain: false,
         }
     }
 
@@ -162,6 +165,12 @@ impl<R> VariableRow<R> {
     #[must_use]
     pub const fn yielding(self) -> Self {
         Self { yields: true, ..self }
+    }
+
+    /// A variable whose value needs no escaping in a log: a number, an address, a date.
+    #[must_use]
+    pub const fn plain(self) -> Self {
+        Self { plain: true, ..self }
     }
 
     /// Whether all names that begin with its own are its.

@@ -103,6 +103,16 @@ fn text_values_and_missing_variables_are_told_apart() {
 }
 
 #[test]
+fn what_needs_no_form_is_left_as_it_was_made() {
+    let mut compiler = compiler();
+    let template = compiler.template("$built$digits").unwrap();
+    let request = Request::new(compiler.finish().unwrap()).with("built", "1").with("digits", "2");
+    let mut out = Vec::new();
+    template.write(&request, &mut Frame::new(), &mut out, &Bracketed).unwrap();
+    assert_eq!(out, b"<1>2");
+}
+
+#[test]
 fn reading_an_unset_variable_is_reported_once_a_request_and_gives_nothing() {
     let mut compiler = compiler();
     compiler.declare_set("$mine").unwrap();

@@ -13,8 +13,10 @@ pub(super) const ROWS: &[Row] = &[
         "body_bytes_sent",
         &[Answer],
         Made(|request, out| number(out, request.outcome.sent.body_bytes)),
-    ),
-    Row::new("core", "bytes_sent", &[Answer], Made(|request, out| number(out, request.outcome.sent.bytes))),
+    )
+    .plain(),
+    Row::new("core", "bytes_sent", &[Answer], Made(|request, out| number(out, request.outcome.sent.bytes)))
+        .plain(),
     Row::new(
         "core",
         "limit_rate",
@@ -50,7 +52,7 @@ pub(super) const ROWS: &[Row] = &[
             made: |request, rest, out| joined(&request.outcome.answered.trailers, rest.as_text(), out),
         }),
     ),
-    Row::new("core", "status", &[Answer], Made(status)),
+    Row::new("core", "status", &[Answer], Made(status)).plain(),
 ];
 
 fn status(request: &Request, out: &mut Vec<u8>) -> bool {

@@ -26,8 +26,9 @@ pub(super) const ROWS: &[Row] = &[
         &[Connection],
         Made(|request, out| show(out, request.received.number)),
     ),
-    Row::new("core", "remote_addr", &[Connection], Made(|request, out| address(out, request.client()))),
-    Row::new("core", "remote_port", &[Connection], Made(remote_port)),
+    Row::new("core", "remote_addr", &[Connection], Made(|request, out| address(out, request.client())))
+        .plain(),
+    Row::new("core", "remote_port", &[Connection], Made(remote_port)).plain(),
     Row::new("core", "server_addr", &[Connection], Made(server_addr)),
     Row::new("core", "server_port", &[Connection], Made(server_port)),
     Row::new(

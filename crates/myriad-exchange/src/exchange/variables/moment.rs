@@ -19,26 +19,29 @@ pub(super) const ROWS: &[Row] = &[
             thousandths(out, now_ms(request).saturating_sub(request.received.connection.accepted_ms))
         }),
     ),
-    Row::new("core", "msec", &[Moment], Made(|request, out| thousandths(out, now_ms(request)))),
+    Row::new("core", "msec", &[Moment], Made(|request, out| thousandths(out, now_ms(request)))).plain(),
     Row::new("core", "request_id", &[Moment], Made(request_id)),
     Row::new(
         "core",
         "request_time",
         &[Moment],
         Made(|request, out| thousandths(out, now_ms(request).saturating_sub(request.received.at_ms))),
-    ),
+    )
+    .plain(),
     Row::new(
         "core",
         "time_iso8601",
         &[Moment],
         Made(|request, out| ISO8601.with(|latest| stamp(request, out, latest, format_time_iso8601))),
-    ),
+    )
+    .plain(),
     Row::new(
         "core",
         "time_local",
         &[Moment],
         Made(|request, out| LOCAL.with(|latest| stamp(request, out, latest, format_time_local))),
-    ),
+    )
+    .plain(),
 ];
 
 /// What has waited is as old as it is now; what has not is answered at the moment it came, as by nginx's clock.
