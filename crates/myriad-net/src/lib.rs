@@ -36,7 +36,10 @@ mod udp_socket;
 pub use connection::{Connection, Peer};
 pub use containment::spawn_vital;
 pub use h1::end_tunnels;
-pub use h3::{ChooseTls, Crossing, QuicPlace, QuicSecret, QuicSettings, QuicTokens, Refusal};
+pub use h3::{
+    ChooseTls, Crossing, QuicPlace, QuicProcess, QuicSecret, QuicSettings, QuicShare, QuicTokens, Refusal,
+    Relay, Standing, examine_relayed, listener_id,
+};
 pub use listener::{Acceptor, Worker};
 pub use patience::MinRate;
 pub use raw_client::{Peeked, RawClient, Secured};

@@ -34,5 +34,6 @@ pub use myriad_control::purge::{Outcome as PurgeOutcome, Refused as PurgeRefused
 pub use myriad_exchange::counters::{Counters, Snapshot};
 pub use myriad_exchange::exchange::{DocumentedVariable, Line as ExplainedLine, Question};
 pub use myriad_exchange::keeping::{Keep, Keeper};
+pub use myriad_net::{QuicProcess, Relay, Standing, listener_id};
 pub use myriad_page::{Counter, KeepFolders};
 pub use site::{Inherited, Kept, Site, StartError, history_path};

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use myriad_http::RequestHead;
 use myriad_net::{
-    ChooseTls, Connection, Crossing, Peer, QuicPlace, QuicSecret, QuicSettings, QuicTokens, Refusal,
-    RequestBody,
+    ChooseTls, Connection, Crossing, Peer, QuicPlace, QuicSecret, QuicSettings, QuicShare, QuicTokens,
+    Refusal, Relay, RequestBody,
 };
 use myriad_tls::with_certificates;
 use rustls::ServerConfig;
@@ -25,14 +25,17 @@ pub(crate) struct Quic {
     secret: Box<[u8]>,
     tokens: QuicTokens,
     process: u8,
+    /// What processes pass on to each other.
+    relay: Arc<Relay>,
     /// Where workers pass datagrams on, by listener number.
     crossings: HashMap<u32, Arc<Crossing>>,
 }
 
 impl Quic {
     /// Resets and IDs follow from `secret` where a listener has no key of its own; `process` is the number of this one.
-    pub(crate) fn new(secret: &[u8], process: u8) -> Self {
-        Self { secret: secret.into(), tokens: QuicTokens::new(secret), process, crossings: HashMap::new() }
+    pub(crate) fn new(secret: &[u8], process: u8, relay: Arc<Relay>) -> Self {
+        let tokens = QuicTokens::new(secret);
+        Self { secret: secret.into(), tokens, process, relay, crossings: HashMap::new() }
     }
 
     /// A listener of so many sockets, as the worker `index` of so many has it.
@@ -52,6 +55,7 @@ impl Quic {
             alone: sockets >= workers,
             secret: QuicSecret::new(secret, &listener.name),
             tokens: self.tokens.clone(),
+            relay: QuicShare::new(&self.relay, &listener.name, crossing),
             crossing: Arc::clone(crossing),
         }
     }

@@ -1,4 +1,4 @@
-//! The channel between the supervisor and a worker: framed messages that may carry descriptors.
+//! The channel between the supervisor and a worker, and between supervisors: framed messages that may carry descriptors.
 //!
 //! A frame is a head (kind, payload length, descriptor count), then one filler byte for each further batch of
 //! descriptors, then the payload. Descriptors travel as `SCM_RIGHTS`, so both sides only ever hold owned ones.
@@ -49,6 +49,9 @@ pub(crate) enum Kind {
     Folder,
     /// To the worker, before all else: what it makes of itself ([`crate::handover::Confinement`]).
     Confine,
+    /// To the worker, and between supervisors of an upgrade: worker processes that serve QUIC at the same sockets
+    /// ([`crate::handover::Processes`]).
+    Processes,
 }
 
 impl Kind {
@@ -64,6 +67,7 @@ impl Kind {
         Self::TicketKeys,
         Self::Folder,
         Self::Confine,
+        Self::Processes,
     ];
 
     fn from_byte(byte: u8) -> Option<Self> {

@@ -8,14 +8,17 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 
+use myriad_serve::QuicProcess;
+
 use crate::activation;
 use crate::control::{Channel, Kind};
-use crate::handover::Legacy;
+use crate::handover::{Legacy, Processes};
+use crate::inbox::Reachable;
 use crate::instance::Instance;
 use crate::listeners::Listeners;
 use crate::notify;
@@ -36,7 +39,17 @@ pub(crate) enum Birth {
     /// As the background half of `daemon on`; the stream tells the other half that all is well.
     Detached(UnixStream),
     /// By a supervisor that hands its sockets to a new binary, the keys of tickets, and the lock of its folder if it has one.
-    Upgrade(Listeners, TicketKeys, Option<Instance>),
+    Upgrade(Listeners, TicketKeys, Elder, Option<Instance>),
+}
+
+/// The supervisor that started this one.
+#[derive(Debug)]
+pub(crate) struct Elder {
+    /// How many supervisors there were before this one.
+    pub(crate) depth: u32,
+    pub(crate) channel: Channel,
+    /// The worker processes that serve QUIC at the same sockets.
+    pub(crate) processes: Vec<Reachable>,
 }
 
 impl Birth {
@@ -53,11 +66,18 @@ impl Birth {
         let channel = Channel::new(stdio::take_stdin()?.into())?;
         let message = channel.receive()?.filter(|message| message.kind == Kind::Listeners);
         let message = message.ok_or_else(|| io::Error::other("the old process handed over no sockets"))?;
-        let Legacy { names, secret, ticket_keys } = Legacy::decode(&message.payload).unwrap_or_default();
+        let Legacy { names, secret, ticket_keys, depth } =
+            Legacy::decode(&message.payload).unwrap_or_default();
+        // An older binary says no more.
+        let told = channel.receive().ok().flatten().filter(|message| message.kind == Kind::Processes);
+        let processes = told.and_then(|message| {
+            Processes::decode(&message.payload).and_then(|told| told.reachable(message.descriptors))
+        });
+        let elder = Elder { depth, channel, processes: processes.unwrap_or_default() };
         let mut named: Vec<_> = names.into_iter().zip(message.descriptors).collect();
         let lock = named.extract_if(.., |(name, _)| name == INSTANCE).next();
         let listeners = Listeners::inherit(named.into_iter(), secret);
-        Ok(Self::Upgrade(listeners, ticket_keys, lock.map(|(_, lock)| Instance::inherit(lock))))
+        Ok(Self::Upgrade(listeners, ticket_keys, elder, lock.map(|(_, lock)| Instance::inherit(lock))))
     }
 }
 
@@ -85,13 +105,14 @@ pub(crate) fn detach() -> io::Result<ExitCode> {
     }
 }
 
-/// Starts a new binary on the same command line and hands it the listening sockets, the keys of tickets and the lock.
+/// Starts a new binary on the same command line and hands it the listening sockets, the keys of tickets, the lock, and the worker processes
+/// that serve QUIC; returns it with the channel to it, if it keeps that.
 pub(crate) fn upgrade(
     binary: PathBuf,
-    listeners: &Listeners,
-    keys: &TicketKeys,
+    (listeners, keys): (&Listeners, &TicketKeys),
     instance: Option<&Instance>,
-) -> io::Result<Child> {
+    (depth, processes): (u32, &[(QuicProcess, BorrowedFd<'_>)]),
+) -> io::Result<(Child, Option<Channel>)> {
     let (channel, theirs) = Channel::pair()?;
     let mut command = again(binary);
     command.env(UPGRADE, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
@@ -102,9 +123,12 @@ pub(crate) fn upgrade(
         names: names.into_iter().map(str::to_owned).collect(),
         secret: listeners.secret().to_vec(),
         ticket_keys: keys.clone(),
+        depth,
     };
     channel.send(Kind::Listeners, &legacy.encode(), &descriptors)?;
-    Ok(child)
+    // An older binary has closed its end by now, and serves all the same.
+    let hears = Processes::send(&channel, None, processes).is_ok();
+    Ok((child, hears.then_some(channel)))
 }
 
 fn again(binary: PathBuf) -> Command {

@@ -14,7 +14,7 @@ use crate::admin::socket;
 use crate::configuration::{Configuration, Host, Origin};
 use crate::folders;
 use crate::handover::{Confinement, HandedFiles, Handover};
-use crate::listeners::Listeners;
+use crate::listeners::{Listeners, QUIC};
 use crate::logs::Logs;
 use crate::pidfile::reason;
 use crate::report::Finding;
@@ -137,6 +137,14 @@ impl Generation {
             && ours.working_directory == theirs.working_directory
             && ours.worker_rlimit_nofile == theirs.worker_rlimit_nofile
             && ours.worker_rlimit_core == theirs.worker_rlimit_core
+    }
+
+    /// Listeners for QUIC, by [`myriad_serve::listener_id`].
+    pub(crate) fn quic_listeners(&self) -> Vec<u64> {
+        let names = self.listeners.iter().map(|(name, _)| name).filter(|name| name.starts_with(QUIC));
+        let mut ids: Vec<u64> = names.map(myriad_serve::listener_id).collect();
+        ids.dedup();
+        ids
     }
 
     /// Path of the pid file.

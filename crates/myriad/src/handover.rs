@@ -1,12 +1,18 @@
 //! Payloads of messages between processes: the configuration with names for its descriptors, files, keys.
 
 use std::ffi::OsString;
+use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use myriad_serve::{QuicProcess, Standing};
+
 use crate::accounts::Account;
 use crate::configuration::Host;
+use crate::control::{Channel, Kind};
+use crate::inbox::Reachable;
 use crate::paths::Paths;
 use crate::ticket_keys::TicketKeys;
 
@@ -177,6 +183,8 @@ pub(crate) struct Legacy {
     /// Secret of QUIC.
     pub(crate) secret: Vec<u8>,
     pub(crate) ticket_keys: TicketKeys,
+    /// How many supervisors there were before the new one.
+    pub(crate) depth: u32,
 }
 
 impl Legacy {
@@ -185,16 +193,76 @@ impl Legacy {
         put_all(&mut out, self.names.iter());
         put(&mut out, &self.secret);
         put_ticket_keys(&mut out, &self.ticket_keys);
+        put_count(&mut out, self.depth as usize);
         out
     }
 
-    /// Reads what [`Legacy::encode`] wrote. Older binaries sent no secret of QUIC, or no keys: these are empty then.
+    /// Reads what [`Legacy::encode`] wrote. Older binaries sent no secret of QUIC, no keys or no depth: these are empty then, or 1.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader { rest: bytes };
         let names = reader.list(Reader::text)?;
         let secret = reader.bytes().unwrap_or_default().to_vec();
-        Some(Self { names, secret, ticket_keys: reader.ticket_keys().unwrap_or_default() })
+        let ticket_keys = reader.ticket_keys().unwrap_or_default();
+        let depth = reader.count().map_or(1, |depth| depth as u32);
+        Some(Self { names, secret, ticket_keys, depth })
     }
+}
+
+/// The payload of [`Kind::Processes`]: worker processes that serve QUIC at the same sockets. The inbox of the receiver is its first descriptor,
+/// if it is there; then come the ways into those of the others.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Processes {
+    /// The receiver itself; none where that is a supervisor.
+    pub(crate) own: Option<QuicProcess>,
+    pub(crate) has_inbox: bool,
+    pub(crate) others: Vec<QuicProcess>,
+}
+
+impl Processes {
+    /// Sends them, with the inbox of a receiver that has not got it.
+    pub(crate) fn send(
+        channel: &Channel,
+        own: Option<(&QuicProcess, Option<BorrowedFd<'_>>)>,
+        others: &[(QuicProcess, BorrowedFd<'_>)],
+    ) -> io::Result<()> {
+        let inbox = own.and_then(|(_, inbox)| inbox);
+        let descriptors: Vec<_> = inbox.into_iter().chain(others.iter().map(|(_, way_in)| *way_in)).collect();
+        let mut out = Vec::new();
+        put_processes(&mut out, own.map(|(own, _)| own).into_iter());
+        put_count(&mut out, usize::from(inbox.is_some()));
+        put_processes(&mut out, others.iter().map(|(process, _)| process));
+        channel.send(Kind::Processes, &out, &descriptors)
+    }
+
+    /// `None` for bytes that [`Processes::send`] did not make.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader { rest: bytes };
+        let own = reader.list(Reader::process)?.pop();
+        let has_inbox = reader.count()? == 1;
+        Some(Self { own, has_inbox, others: reader.list(Reader::process)? })
+    }
+
+    /// The others, each with the way into its inbox; `None` unless there is one for each.
+    pub(crate) fn reachable(self, ways_in: Vec<OwnedFd>) -> Option<Vec<Reachable>> {
+        let reachable = |(process, way_in)| Reachable { process, way_in };
+        (self.others.len() == ways_in.len())
+            .then(|| self.others.into_iter().zip(ways_in).map(reachable).collect())
+    }
+}
+
+fn put_processes<'a>(out: &mut Vec<u8>, processes: impl ExactSizeIterator<Item = &'a QuicProcess>) {
+    put_count(out, processes.len());
+    for process in processes {
+        put_count(out, process.number.into());
+        put_wide(out, process.rank);
+        put_count(out, process.standing as usize);
+        put_count(out, process.listeners.len());
+        process.listeners.iter().for_each(|listener| put_wide(out, *listener));
+    }
+}
+
+fn put_wide(out: &mut Vec<u8>, figure: u64) {
+    out.extend(figure.to_be_bytes());
 }
 
 /// The payload of [`crate::control::Kind::TicketKeys`]: a record of keys and the lifetime of their tickets.
@@ -243,6 +311,21 @@ impl<'a> Reader<'a> {
         let (count, rest) = self.rest.split_first_chunk::<4>()?;
         self.rest = rest;
         Some(u32::from_be_bytes(*count) as usize)
+    }
+
+    fn wide(&mut self) -> Option<u64> {
+        let (figure, rest) = self.rest.split_first_chunk::<8>()?;
+        self.rest = rest;
+        Some(u64::from_be_bytes(*figure))
+    }
+
+    fn process(&mut self) -> Option<QuicProcess> {
+        let number = u8::try_from(self.count()?).ok()?;
+        let rank = self.wide()?;
+        let standing = self.count()?;
+        let all = [Standing::Starting, Standing::Leaving, Standing::Serving];
+        let standing = all.into_iter().find(|known| *known as usize == standing)?;
+        Some(QuicProcess { number, rank, standing, listeners: self.list(Self::wide)? })
     }
 
     fn bytes(&mut self) -> Option<&'a [u8]> {
@@ -300,6 +383,8 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+
     use super::*;
 
     fn sample() -> Handover {
@@ -357,12 +442,41 @@ mod tests {
             names: vec!["127.0.0.1:80".into()],
             secret: vec![7; 32],
             ticket_keys: TicketKeys::of([(300, vec![1])]),
+            depth: 7,
         };
         let whole = legacy.encode();
         assert_eq!(Legacy::decode(&whole).as_ref(), Some(&legacy));
-        let before_keys = Legacy::decode(&whole[..whole.len() - 13]).expect("names and secret");
-        assert_eq!(before_keys, Legacy { ticket_keys: TicketKeys::default(), ..legacy });
+        let before_depth = Legacy::decode(&whole[..whole.len() - 4]).expect("all but the depth");
+        assert_eq!(before_depth.depth, 1);
+        let before_keys = Legacy::decode(&whole[..whole.len() - 17]).expect("names and secret");
+        assert_eq!(before_keys, Legacy { ticket_keys: TicketKeys::default(), depth: 1, ..legacy });
         assert_eq!(Legacy::decode(&whole[..20]).expect("names").secret, [] as [u8; 0]);
+    }
+
+    #[test]
+    fn processes_arrive_with_the_ways_into_their_inboxes() {
+        let process = |number| QuicProcess {
+            number,
+            rank: 1 << 40,
+            standing: Standing::Leaving,
+            listeners: vec![9, 1],
+        };
+        let (channel, theirs) = Channel::pair().expect("a pair");
+        let theirs = Channel::new(theirs).expect("a channel");
+        let inboxes = [(); 2].map(|()| crate::inbox::make().expect("an inbox"));
+        let others = [(process(1), inboxes[0].0.as_fd()), (process(2), inboxes[1].0.as_fd())];
+        let own = process(3);
+        Processes::send(&channel, Some((&own, Some(inboxes[0].1.as_fd()))), &others).expect("sent");
+        let mut message = theirs.receive().expect("received").expect("a message");
+        let told = Processes::decode(&message.payload).expect("processes");
+        assert_eq!(told, Processes { own: Some(own), has_inbox: true, others: vec![process(1), process(2)] });
+        for length in 0..message.payload.len() {
+            assert_eq!(Processes::decode(&message.payload[..length]), None, "{length}");
+        }
+        message.descriptors.remove(0);
+        let all = told.reachable(message.descriptors).expect("a descriptor for each");
+        drop(inboxes.map(|(_, read)| read));
+        assert!(all.iter().all(|reachable| !reachable.lives()));
     }
 
     #[test]

@@ -34,6 +34,8 @@ use crate::report::Finding;
 const DEFAULT_BACKLOG: u32 = 4096;
 /// Beginning of the name of the control socket; names of listeners begin with `unix:` or an address.
 pub(crate) const CONTROL: &str = "control:";
+/// Beginning of the names of listeners for QUIC ([`ListenConf::socket_name`]).
+pub(crate) const QUIC: &str = "quic:";
 
 /// Address to listen on, with the options of the `listen` that sets them.
 #[derive(Clone, Debug)]

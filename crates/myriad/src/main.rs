@@ -23,6 +23,7 @@ mod folders;
 mod generation;
 mod handover;
 mod import;
+mod inbox;
 mod instance;
 mod listeners;
 mod log;

@@ -1,17 +1,19 @@
 //! Worker processes, as the supervisor sees one: a child and the channel to it.
 
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
 use myriad_conf::model::MainConf;
+use myriad_serve::{QuicProcess, Standing};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::control::{Channel, Kind};
 use crate::generation::Generation;
+use crate::handover::Processes;
+use crate::inbox;
 use crate::ticket_keys::TicketKeys;
 use crate::worker;
 
@@ -42,25 +44,30 @@ pub(crate) struct WorkerProcess {
     pub(crate) channel: Option<Channel>,
     pub(crate) state: State,
     pub(crate) since: Instant,
-    /// Number modulo 256. Connection IDs of QUIC hold it, so that connections of an earlier process are recognised.
-    number: u8,
-}
-
-/// Number of the next worker process. The first one of a supervisor follows from its process number, so that during an upgrade
-/// two workers hardly ever have the same number.
-fn next_number() -> u8 {
-    static NEXT: OnceLock<AtomicU8> = OnceLock::new();
-    NEXT.get_or_init(|| AtomicU8::new(std::process::id() as u8)).fetch_add(1, Ordering::Relaxed)
+    /// Number, which connection IDs of QUIC hold, and rank ([`QuicProcess`]).
+    name: (u8, u64),
+    /// Listeners for QUIC of the configuration that it runs, by [`myriad_serve::listener_id`].
+    pub(crate) quic: Vec<u64>,
+    /// Way into its inbox, once it has listeners for QUIC.
+    way_in: Option<OwnedFd>,
+    /// The inbox itself, until the process has it.
+    inbox: Option<OwnedFd>,
 }
 
 impl WorkerProcess {
-    /// Starts this same binary as a worker and hands it a configuration. `respawned` workers ended by themselves before it, which the API
-    /// shows.
-    pub(crate) fn start(generation: &Generation, keys: &TicketKeys, respawned: u64) -> io::Result<Self> {
+    /// Starts this same binary as a worker under that name and hands it a configuration, and the others that serve QUIC. `respawned` workers
+    /// ended by themselves before it, which the API shows.
+    pub(crate) fn start(
+        generation: &Generation,
+        keys: &TicketKeys,
+        respawned: u64,
+        name: (u8, u64),
+        others: &[(QuicProcess, BorrowedFd<'_>)],
+    ) -> io::Result<Self> {
         let (channel, theirs) = Channel::pair()?;
         let mut command = Command::new("/proc/self/exe");
         command.arg0("myriad: worker process").arg(worker::ARGUMENT);
-        command.stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs))).stdout(Stdio::null());
+        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
         if let Some(log) = generation.terminal_substitute() {
             command.stderr(Stdio::from(log));
         }
@@ -68,14 +75,21 @@ impl WorkerProcess {
         command.env("MYRIAD_RESPAWNED", respawned.to_string());
         command.envs(ALLOCATOR);
         let child = command.spawn()?;
-        let process = Self {
+        let mut process = Self {
             child,
             channel: Some(channel),
             state: State::Starting,
             since: Instant::now(),
-            number: next_number(),
+            name,
+            quic: generation.quic_listeners(),
+            way_in: None,
+            inbox: None,
         };
         process.tell(Kind::Confine, &generation.confinement().encode(), &[])?;
+        // Before the configuration: whether it may read the sockets of QUIC follows from who else there is.
+        process.make_inbox()?;
+        process.tell_of(others)?;
+        process.inbox_is_told();
         process.configure(generation, keys)?;
         Ok(process)
     }
@@ -89,16 +103,56 @@ impl WorkerProcess {
         let listeners = generation.listeners.iter().map(|(_, socket)| socket);
         let logs = generation.logs.iter().map(|(_, file)| file);
         let descriptors: Vec<_> = listeners.chain(logs).collect();
-        self.tell(Kind::Configure, &generation.handover(self.number, keys).encode(), &descriptors)
+        self.tell(Kind::Configure, &generation.handover(self.name.0, keys).encode(), &descriptors)
+    }
+
+    /// Number that its connection IDs hold.
+    pub(crate) fn number(&self) -> u8 {
+        self.name.0
+    }
+
+    /// What others are to know of it, with the way into its inbox; none where it serves no QUIC.
+    pub(crate) fn reachable(&self) -> Option<(QuicProcess, BorrowedFd<'_>)> {
+        Some((self.quic_process(), self.way_in.as_ref()?.as_fd()))
+    }
+
+    fn quic_process(&self) -> QuicProcess {
+        let standing = match self.state {
+            State::Starting => Standing::Starting,
+            State::Serving => Standing::Serving,
+            State::Leaving => Standing::Leaving,
+        };
+        QuicProcess { number: self.name.0, rank: self.name.1, standing, listeners: self.quic.clone() }
+    }
+
+    /// Makes the inbox of a process that serves QUIC and has none.
+    pub(crate) fn make_inbox(&mut self) -> io::Result<()> {
+        if self.way_in.is_none() && !self.quic.is_empty() {
+            let (way_in, inbox) = inbox::make()?;
+            self.way_in = Some(way_in);
+            self.inbox = Some(inbox);
+        }
+        Ok(())
+    }
+
+    /// Forgets the inbox, which the process has got.
+    pub(crate) fn inbox_is_told(&mut self) {
+        self.inbox = None;
+    }
+
+    /// Tells it which others serve QUIC at the same sockets, and how it stands itself.
+    pub(crate) fn tell_of(&self, others: &[(QuicProcess, BorrowedFd<'_>)]) -> io::Result<()> {
+        if self.way_in.is_none() {
+            return Ok(());
+        }
+        let channel = self.channel.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        let own = self.quic_process();
+        let others: Vec<_> = others.iter().filter(|(other, _)| other.number != own.number).cloned().collect();
+        Processes::send(channel, Some((&own, self.inbox.as_ref().map(AsFd::as_fd))), &others)
     }
 
     /// Sends one message.
-    pub(crate) fn tell(
-        &self,
-        kind: Kind,
-        payload: &[u8],
-        descriptors: &[std::os::fd::BorrowedFd<'_>],
-    ) -> io::Result<()> {
+    pub(crate) fn tell(&self, kind: Kind, payload: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let channel = self.channel.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         channel.send(kind, payload, descriptors)
     }

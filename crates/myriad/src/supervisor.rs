@@ -7,6 +7,7 @@
 //! ```
 
 mod announcement;
+mod kin;
 mod messages;
 mod pending;
 mod reload;
@@ -23,7 +24,7 @@ use rustix::process::Signal;
 
 use crate::activation;
 use crate::configuration::{Configuration, Origin};
-use crate::daemon::Birth;
+use crate::daemon::{Birth, Elder};
 use crate::generation::Generation;
 use crate::instance::Instance;
 use crate::listeners::Listeners;
@@ -34,6 +35,7 @@ use crate::report::{Finding, report};
 use crate::signals::{self, Signals};
 use crate::ticket_keys::TicketKeys;
 use announcement::Announcement;
+use kin::{Age, Kin};
 use pending::{NOT_TAKEN, Reload};
 use succession::Succession;
 use workers::Workers;
@@ -61,6 +63,13 @@ enum Ending {
     Fast(Instant),
 }
 
+/// Sender of a message.
+enum Speaker {
+    Worker(u32),
+    /// The supervisor before this one, or the one after it.
+    Supervisor(Age),
+}
+
 /// A running server: its configuration, its workers and what others know of it.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
@@ -70,6 +79,7 @@ pub(crate) struct Supervisor {
     workers: Workers,
     announced: Announcement,
     succession: Succession,
+    kin: Kin,
     /// Keys of tickets for the next worker process.
     ticket_keys: TicketKeys,
     init: InitSystem,
@@ -88,10 +98,14 @@ impl Supervisor {
         let io_error = |error: io::Error| vec![error.to_string().into()];
         let signals = Signals::watch(&WATCHED).map_err(io_error)?;
         let succession = Succession::new(matches!(birth, Birth::Upgrade(..))).map_err(io_error)?;
-        let (inherited, ticket_keys, foreground) = match birth {
-            Birth::Plain => (activated()?, TicketKeys::default(), None),
-            Birth::Detached(stream) => (Listeners::default(), TicketKeys::default(), Some(stream)),
-            Birth::Upgrade(listeners, keys, _) => (listeners, keys, None),
+        let (inherited, ticket_keys, foreground, kin) = match birth {
+            Birth::Plain => (activated()?, TicketKeys::default(), None, Kin::default()),
+            Birth::Detached(stream) => {
+                (Listeners::default(), TicketKeys::default(), Some(stream), Kin::default())
+            }
+            Birth::Upgrade(listeners, keys, Elder { depth, channel, processes }, _) => {
+                (listeners, keys, None, Kin::of_heir(depth, channel, processes))
+            }
         };
         let (init, untold) = InitSystem::of_this_process();
         let mut supervisor = Self {
@@ -101,6 +115,7 @@ impl Supervisor {
             workers: Workers::none(),
             announced: Announcement::new(instance, foreground),
             succession,
+            kin,
             ticket_keys,
             init,
             ending: None,
@@ -138,8 +153,14 @@ impl Supervisor {
             for signal in self.signals.take() {
                 self.signalled(signal);
             }
-            for pid in spoken {
-                self.hear(pid);
+            for speaker in spoken {
+                match speaker {
+                    Speaker::Worker(pid) => self.hear(pid),
+                    Speaker::Supervisor(age) => {
+                        self.kin.hear(age);
+                        self.workers.tell(&mut self.kin);
+                    }
+                }
             }
             self.reap();
             self.keep_time();
@@ -156,14 +177,15 @@ impl Supervisor {
         report(&self.current.log, level, message, !self.announced.is_made());
     }
 
-    /// Waits for a signal, a message, the end of a child or the next deadline; returns the process numbers of the workers that
-    /// sent something.
-    fn wait(&self) -> io::Result<Vec<u32>> {
+    /// Waits for a signal, a message, the end of a child or the next deadline; returns who sent something.
+    fn wait(&self) -> io::Result<Vec<Speaker>> {
         let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];
-        let mut pids = Vec::new();
-        for (pid, channel) in self.workers.channels() {
+        let mut speakers = Vec::new();
+        let workers = self.workers.channels().map(|(pid, channel)| (Speaker::Worker(pid), channel));
+        let supervisors = self.kin.channels().map(|(age, channel)| (Speaker::Supervisor(age), channel));
+        for (speaker, channel) in workers.chain(supervisors) {
             polled.push(PollFd::new(channel, PollFlags::IN));
-            pids.push(pid);
+            speakers.push(speaker);
         }
         let deadline = match self.ending {
             Some(Ending::Fast(deadline)) => Some(deadline),
@@ -176,8 +198,8 @@ impl Supervisor {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let spoken = polled[1..].iter().zip(pids).filter(|(polled, _)| !polled.revents().is_empty());
-        Ok(spoken.map(|(_, pid)| pid).collect())
+        let spoken = polled[1..].iter().zip(speakers).filter(|(polled, _)| !polled.revents().is_empty());
+        Ok(spoken.map(|(_, speaker)| speaker).collect())
     }
 
     fn signalled(&mut self, signal: Signal) {
@@ -216,6 +238,9 @@ impl Supervisor {
             return;
         }
         self.ending = Some(Ending::Graceful);
+        // A new binary that serves has said so before anybody could see it: workers hear of their successors before they leave.
+        self.kin.catch_up();
+        self.workers.tell(&mut self.kin);
         match self.succession.heir() {
             Some(heir) => self.init.passes_to(heir),
             None => self.init.stopping(),
@@ -227,6 +252,7 @@ impl Supervisor {
         }
         drop(listeners);
         self.workers.quit();
+        self.workers.tell(&mut self.kin);
     }
 
     /// WINCH, as in nginx: workers end gracefully, this process stays and keeps its sockets.
@@ -235,11 +261,14 @@ impl Supervisor {
         self.workers.respawn.due = None;
         self.reload.abandon();
         self.workers.quit();
+        self.workers.tell(&mut self.kin);
     }
 
     fn start_worker(&mut self) -> io::Result<()> {
         self.workers.respawn.due = None;
-        self.workers.start(&self.current, self.ticket_keys.valid(), &self.current.log).map(drop)
+        self.workers.start(&self.current, self.ticket_keys.valid(), &self.current.log, &mut self.kin)?;
+        self.workers.tell(&mut self.kin);
+        Ok(())
     }
 
     /// Writes into the lock of the folder of a `myriad wordpress` which process this is, and what it does.
@@ -253,10 +282,13 @@ impl Supervisor {
         while let Some((worker, status)) = self.workers.take_ended() {
             let level = if status.code().is_some() { Level::Notice } else { Level::Alert };
             self.log(level, &format!("worker process {} {}", worker.pid(), describe(status)));
+            self.workers.tell(&mut self.kin);
             self.worker_gone(&worker);
         }
         if let Some(status) = self.succession.take_ended() {
             self.log(Level::Notice, &format!("new binary process {}", describe(status)));
+            self.kin.set_heir(None);
+            self.workers.tell(&mut self.kin);
             if let Some(Err(error)) = self.announced.pid_file.as_mut().map(PidFile::rename_back) {
                 self.log(Level::Alert, &format!("rename() of the pid file failed: {error}"));
             }
@@ -311,10 +343,15 @@ impl Supervisor {
             return self.log(Level::Alert, &format!("rename() of the pid file failed: {error}"));
         }
         let (keys, instance) = (self.ticket_keys.valid(), self.announced.instance.as_ref());
-        if let Err(error) = self.succession.begin(&self.current.listeners, keys, instance) {
-            self.log(Level::Alert, &format!("the new binary could not be started: {error}"));
-            if let Some(file) = self.announced.pid_file.as_mut() {
-                let _ = file.rename_back();
+        let processes = self.kin.for_heir(self.workers.reachable());
+        let kin = (self.kin.next_depth(), &processes[..]);
+        match self.succession.begin((&self.current.listeners, keys), instance, kin) {
+            Ok(channel) => self.kin.set_heir(channel),
+            Err(error) => {
+                self.log(Level::Alert, &format!("the new binary could not be started: {error}"));
+                if let Some(file) = self.announced.pid_file.as_mut() {
+                    let _ = file.rename_back();
+                }
             }
         }
     }

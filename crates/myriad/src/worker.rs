@@ -22,11 +22,11 @@ use crate::admin::server::ControlServer;
 use crate::configuration;
 use crate::confine::confine;
 use crate::control::{Channel, Kind, Message};
-use crate::handover::{Confinement, Handover, decode_paths, encode_file, encode_paths, encode_ticket_key};
+use crate::handover::{Confinement, Handover, Processes, decode_paths, encode_file, encode_paths, encode_ticket_key};
 use crate::listeners::CONTROL;
 use crate::signals::Signals;
 use crate::stdio;
-use myriad_serve::{Inherited, Keep, KeepFolders, Keeper, Site, apart, give_back};
+use myriad_serve::{Inherited, Keep, KeepFolders, Keeper, Relay, Site, apart, give_back};
 use myriad_tls::KeepTicketKeys;
 
 /// The hidden argument that makes this binary a worker.
@@ -91,7 +91,11 @@ struct Worker {
     owner: u32,
     /// What the process has given up, for the log; none before it has, or once that was told.
     confined: Option<String>,
+    /// Other processes that have the same sockets for QUIC.
+    relay: Arc<Relay>,
     draining: bool,
+    /// Whether the supervisor is gone: its channel would always be readable, and is not polled.
+    orphaned: bool,
 }
 
 impl Worker {
@@ -108,7 +112,9 @@ impl Worker {
             control_server: None,
             owner,
             confined: None,
+            relay: Arc::default(),
             draining: false,
+            orphaned: false,
         })
     }
 
@@ -151,7 +157,10 @@ impl Worker {
         match self.channel.receive() {
             Ok(Some(message)) => self.handle(message)?,
             // The supervisor has ended: the worker finishes what is under way and ends, too.
-            Ok(None) | Err(_) => self.drain(),
+            Ok(None) | Err(_) => {
+                self.orphaned = true;
+                self.drain();
+            }
         }
         Ok(())
     }
@@ -159,8 +168,7 @@ impl Worker {
     fn wait(&self) -> io::Result<(bool, bool)> {
         let channel = [PollFd::new(&self.channel, PollFlags::IN)];
         let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];
-        // While draining no more messages are expected, and a closed channel would always be readable: it is not polled.
-        if !self.draining {
+        if !self.orphaned {
             polled.extend(channel);
         }
         match poll(&mut polled, None) {
@@ -175,6 +183,9 @@ impl Worker {
     }
 
     fn handle(&mut self, message: Message) -> io::Result<()> {
+        if self.draining && message.kind != Kind::Processes {
+            return Ok(());
+        }
         match message.kind {
             Kind::Confine => match confined(&message.payload) {
                 Ok(confined) => self.confined = Some(confined),
@@ -196,6 +207,7 @@ impl Worker {
                 }
             }
             Kind::Quit => self.drain(),
+            Kind::Processes => self.know(message)?,
             Kind::Ready
             | Kind::Failed
             | Kind::Drained
@@ -213,6 +225,20 @@ impl Worker {
             Ok(()) => io::Error::other(reason),
             Err(error) => error,
         }
+    }
+
+    /// Takes in who else serves QUIC at the same sockets.
+    fn know(&mut self, message: Message) -> io::Result<()> {
+        let Message { payload, mut descriptors, .. } = message;
+        let Some(mut told) = Processes::decode(&payload) else { return Ok(()) };
+        if told.has_inbox && !descriptors.is_empty() {
+            self.relay.take_inbox(descriptors.remove(0));
+        }
+        if let Some((own, others)) = told.own.take().zip(told.reachable(descriptors)) {
+            self.relay.know(own, others.into_iter().map(|it| (it.process, it.way_in)).collect());
+        }
+        // The first inbox is read once the process is confined, which threads are that begin later.
+        if self.site.is_some() { self.relay.begin() } else { Ok(()) }
     }
 
     /// Runs a configuration.
@@ -270,6 +296,7 @@ impl Worker {
             listeners: listeners.into_iter().zip(descriptors.by_ref()).collect(),
             quic_secret,
             process,
+            relay: Arc::clone(&self.relay),
             logs: logs.into_iter().zip(descriptors).collect(),
             tls_files: tls_files.into_iter().collect(),
             keeper: self.keeper(),
@@ -286,6 +313,7 @@ impl Worker {
             return;
         }
         self.control_server = None;
+        self.relay.leave();
         let site = self.site.take();
         thread::spawn(move || {
             if let Some(site) = site {

@@ -107,10 +107,24 @@ impl BareQuic {
         let _ = self.streams[stream].0.reset(VarInt::from_u32(code));
     }
 
-    /// All that comes on a stream until it ends.
+    /// All that comes on a stream until it ends, a mebibyte at most.
     pub fn answer(&mut self, stream: usize) -> Result<Vec<u8>, String> {
+        self.long_answer(stream, 1 << 20)
+    }
+
+    /// The same of an answer of so many bytes at most.
+    pub fn long_answer(&mut self, stream: usize, most: usize) -> Result<Vec<u8>, String> {
         let mut receiver = self.streams[stream].1.take().expect("a two-way stream, not read yet");
-        self.within(async move { Ok(receiver.read_to_end(1 << 20).await?) })
+        self.within(async move { Ok(receiver.read_to_end(most).await?) })
+    }
+
+    /// The first bytes, so many, of an answer: the rest is read later.
+    pub fn begun_answer(&mut self, stream: usize, count: usize) -> Result<Vec<u8>, String> {
+        let mut receiver = self.streams[stream].1.take().expect("a two-way stream, not read yet");
+        let mut bytes = vec![0; count];
+        let outcome = self.within(async { Ok(receiver.read_exact(&mut bytes).await?) });
+        self.streams[stream].1 = Some(receiver);
+        outcome.map(|()| bytes)
     }
 
     /// The code by which the server resets a stream of which nothing is read.

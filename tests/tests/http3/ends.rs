@@ -8,7 +8,7 @@ use myriad_tests::{Gate, HttpOrigin, Network, QuicClient, QuicVisitor, Request, 
 use super::{GET, connect, connect_bare, has, headers, start, text};
 
 /// An origin whose answer is held until the gate is opened.
-fn held() -> (HttpOrigin, Arc<Gate>) {
+pub(super) fn held() -> (HttpOrigin, Arc<Gate>) {
     let gate = Arc::new(Gate::new());
     let held = Arc::clone(&gate);
     let origin = HttpOrigin::start(move |call| {
@@ -18,7 +18,7 @@ fn held() -> (HttpOrigin, Arc<Gate>) {
     (origin, gate)
 }
 
-fn slow_before(origin: &HttpOrigin) -> String {
+pub(super) fn slow_before(origin: &HttpOrigin) -> String {
     format!("location /slow {{ proxy_pass http://{}; }}", origin.address)
 }
 

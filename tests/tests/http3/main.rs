@@ -1,4 +1,4 @@
-//! What HTTP/3 has of its own: handshakes, addresses that change, early data, ends and restarts, clients that break rules.
+//! What HTTP/3 has of its own: handshakes, addresses that change, early data, ends, restarts and upgrades, clients that break rules.
 
 mod early;
 mod ends;
@@ -6,6 +6,7 @@ mod fields;
 mod handshakes;
 mod requests;
 mod rules;
+mod upgrades;
 
 use myriad_tests::{BareQuic, Place, QuicClient, QuicVisitor, Server, certificate};
 

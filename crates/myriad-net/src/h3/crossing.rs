@@ -74,6 +74,16 @@ impl Crossing {
         }
     }
 
+    /// Wakes all workers.
+    pub(super) fn wake_all(&self) {
+        for inbox in &self.inboxes {
+            let owner = inbox.lock().unwrap_or_else(PoisonError::into_inner).owner.clone();
+            if let Some(owner) = owner {
+                owner.wake();
+            }
+        }
+    }
+
     /// Takes what waits for `worker`.
     pub(super) fn take(&self, worker: u8) -> VecDeque<Datagram> {
         self.inbox(worker).map(|mut inbox| std::mem::take(&mut inbox.waiting)).unwrap_or_default()

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   socket -> DatagramSocket -> route by connection ID -+-> Endpoint (quinn-proto) -> Client -> RequestStream -> Service
-//!                        other worker <-Crossing-+                             |           |
+//!        other worker <-Crossing, other process <-Relay-+                      |           |
 //!   socket <- DatagramSocket <---------------------- datagrams, cut by the kernel <-- streams <-- Sending <- Response
 //! ```
 //!
@@ -24,6 +24,7 @@ mod handshakes;
 mod hub;
 mod moved;
 mod place;
+mod relay;
 mod request;
 mod secret;
 mod sending;
@@ -36,7 +37,8 @@ mod users;
 
 pub use crossing::Crossing;
 pub(crate) use hub::Hub;
-pub use place::QuicPlace;
+pub use place::{QuicPlace, QuicShare};
+pub use relay::{QuicProcess, Relay, Standing, examine_relayed, listener_id};
 pub use secret::QuicSecret;
 pub use settings::QuicSettings;
 pub use tls::{ChooseTls, Refusal};

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use myriad_conf::Source;
 use myriad_exchange::keeping::Keeper;
+use myriad_net::Relay;
 
 /// What the supervisor opened for the worker process.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub struct Inherited {
     pub quic_secret: Vec<u8>,
     /// The number of this process, modulo 256.
     pub process: u8,
+    /// What is known of other processes that have the same sockets for QUIC.
+    pub relay: Arc<Relay>,
     /// Log files under their absolute paths.
     pub logs: Vec<(PathBuf, OwnedFd)>,
     /// Certificates and keys, read by whoever may.

@@ -99,7 +99,7 @@ impl Site {
         };
         let (runtime, streams) =
             apart(|| compile::compile_all(model, surroundings)).map_err(StartError::Configuration)?;
-        let quic = Quic::new(&inherited.quic_secret, inherited.process);
+        let quic = Quic::new(&inherited.quic_secret, inherited.process, Arc::clone(&inherited.relay));
         let disks = DiskPool::start(DISK_THREADS)?;
         open_zones(&runtime, &disks, &inherited.keeper);
         let wanted = model.main.worker_connections as usize;
@@ -126,6 +126,7 @@ impl Site {
         let observing = Observing::begin(sight, &runtime, history)?;
         let mut quic = quic;
         run(&workers, (&runtime, streams.as_ref()), &sockets, &mut quic, None)?;
+        inherited.relay.begin()?;
         let mut agents = Agents::default();
         agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
         agents.staple(&runtime.staples, &runtime.zone_log)?;

@@ -37,6 +37,7 @@ fn inherited() -> Inherited {
         listeners: Vec::new(),
         quic_secret: vec![7; 32],
         process: 0,
+        relay: Arc::default(),
         logs: Vec::new(),
         tls_files: HashMap::default(),
         keeper: Arc::new(Nobody),

@@ -49,7 +49,8 @@ impl Supervisor {
             | Kind::Reopen
             | Kind::Quit
             | Kind::Listeners
-            | Kind::Confine => {}
+            | Kind::Confine
+            | Kind::Processes => {}
         }
     }
 
@@ -75,7 +76,7 @@ impl Supervisor {
         if self.reload.waits_for(pid) {
             self.commit();
         }
-        self.workers.ready(pid);
+        self.workers.ready(pid, &mut self.kin);
         if !self.announced.is_made() {
             self.become_ready();
         }

@@ -45,6 +45,7 @@ impl Supervisor {
         let next = apart(|| self.prepared())?;
         match self.hand(&next) {
             Ok(pid) => {
+                self.workers.tell(&mut self.kin);
                 self.workers.accepting = true;
                 self.workers.respawn.due = None;
                 self.reload.pending = Some(Pending { next, pid });
@@ -76,7 +77,7 @@ impl Supervisor {
         let keys = self.ticket_keys.valid();
         match self.workers.serving().filter(|_| self.current.shares_process_with(next)) {
             Some(worker) => worker.configure(next, keys).map(|()| worker.pid()),
-            None => self.workers.start(next, keys, &self.current.log),
+            None => self.workers.start(next, keys, &self.current.log, &mut self.kin),
         }
     }
 
@@ -85,6 +86,7 @@ impl Supervisor {
         let Some(Pending { next, .. }) = self.reload.pending.take() else { return };
         let old = std::mem::replace(&mut self.current, next);
         old.listeners.replaced_by(&self.current.listeners);
+        self.workers.serves_quic(&self.current.quic_listeners());
         let path = self.current.pid_path();
         if self.announced.pid_file_moves_to(&path)
             && let Err(error) = self.announced.write_pid_file(&path)

@@ -1,11 +1,14 @@
 //! Succession of supervisors in an upgrade of the binary (USR2): the one before this process and the one after it.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 
+use myriad_serve::QuicProcess;
 use rustix::process::{Pid, getppid};
 
+use crate::control::Channel;
 use crate::daemon;
 use crate::instance::Instance;
 use crate::listeners::Listeners;
@@ -52,18 +55,20 @@ impl Succession {
         self.has_heir() || (self.is_heir() && getppid() == self.predecessor)
     }
 
-    /// Starts the new binary and hands it the sockets, the keys of tickets and the lock of the folder.
+    /// Starts the new binary and hands it the sockets, the keys of tickets, the lock of the folder, and the worker processes that serve QUIC
+    /// with how many supervisors there were before; returns the channel to it, if it keeps that.
     ///
     /// # Errors
     /// The binary cannot be started, or does not take what it is handed.
     pub(super) fn begin(
         &mut self,
-        listeners: &Listeners,
-        keys: &TicketKeys,
+        legacy: (&Listeners, &TicketKeys),
         instance: Option<&Instance>,
-    ) -> io::Result<()> {
-        self.heir = Some(daemon::upgrade(self.binary.clone(), listeners, keys, instance)?);
-        Ok(())
+        kin: (u32, &[(QuicProcess, BorrowedFd<'_>)]),
+    ) -> io::Result<Option<Channel>> {
+        let (child, channel) = daemon::upgrade(self.binary.clone(), legacy, instance, kin)?;
+        self.heir = Some(child);
+        Ok(channel)
     }
 
     /// Exit status of the new binary, given once after it has ended.

@@ -1,11 +1,14 @@
 //! The worker processes of a supervisor, and when the next one is started after a crash.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use myriad_log::{ErrorLog, Level};
+use myriad_serve::QuicProcess;
 
+use super::kin::Kin;
 use crate::control::Channel;
 use crate::generation::Generation;
 use crate::process::{State, WorkerProcess};
@@ -35,7 +38,8 @@ impl Workers {
         }
     }
 
-    /// Starts a worker for a configuration and logs that; returns its process number.
+    /// Starts a worker for a configuration and logs that; returns its process number. The others that serve QUIC are told by
+    /// [`Workers::tell`].
     ///
     /// # Errors
     /// The process cannot be started, or its configuration cannot be sent to it.
@@ -44,8 +48,12 @@ impl Workers {
         generation: &Generation,
         keys: &TicketKeys,
         log: &ErrorLog,
+        kin: &mut Kin,
     ) -> io::Result<u32> {
-        let worker = WorkerProcess::start(generation, keys, self.respawn.count)?;
+        let numbers: Vec<u8> = self.processes.iter().map(WorkerProcess::number).collect();
+        let name = kin.next_name(&numbers);
+        let others = self.all_with(kin);
+        let worker = WorkerProcess::start(generation, keys, self.respawn.count, name, &others)?;
         let pid = worker.pid();
         log.write(Level::Notice, None, format_args!("start worker process {pid}"));
         self.processes.push(worker);
@@ -74,14 +82,46 @@ impl Workers {
         self.processes.iter().filter_map(|worker| Some((worker.pid(), worker.channel.as_ref()?)))
     }
 
-    /// Marks a worker as serving; those that served before are told to leave.
-    pub(super) fn ready(&mut self, pid: u32) {
+    /// Marks a worker as serving; those that served before are told of it, and to leave.
+    pub(super) fn ready(&mut self, pid: u32, kin: &mut Kin) {
+        if let Some(worker) = self.find(pid).filter(|worker| worker.state == State::Starting) {
+            worker.state = State::Serving;
+        }
+        self.tell(kin);
+        let before = self.processes.iter_mut().filter(|it| it.pid() != pid && it.state == State::Serving);
+        if before.map(WorkerProcess::quit).count() > 0 {
+            self.tell(kin);
+        }
+    }
+
+    /// Sets the listeners for QUIC of the worker that serves: its configuration is another.
+    pub(super) fn serves_quic(&mut self, listeners: &[u64]) {
+        for worker in self.processes.iter_mut().filter(|worker| worker.state == State::Serving) {
+            worker.quic = listeners.to_vec();
+        }
+    }
+
+    /// The worker processes that serve QUIC.
+    pub(super) fn reachable(&self) -> Vec<(QuicProcess, BorrowedFd<'_>)> {
+        self.processes.iter().filter_map(WorkerProcess::reachable).collect()
+    }
+
+    /// The same with those of other supervisors.
+    fn all_with<'a>(&'a self, kin: &'a Kin) -> Vec<(QuicProcess, BorrowedFd<'a>)> {
+        self.reachable().into_iter().chain(kin.processes()).collect()
+    }
+
+    /// Tells all that serve QUIC at the same sockets who they are. One that cannot be told has ended, or is about to.
+    pub(super) fn tell(&mut self, kin: &mut Kin) {
         for worker in &mut self.processes {
-            if worker.pid() == pid && worker.state == State::Starting {
-                worker.state = State::Serving;
-            } else if worker.pid() != pid && worker.state == State::Serving {
-                worker.quit();
-            }
+            // Without an inbox the worker serves all the same, and its connections end with it.
+            let _ = worker.make_inbox();
+        }
+        kin.tell(&self.reachable());
+        let all = self.all_with(kin);
+        let told: Vec<bool> = self.processes.iter().map(|worker| worker.tell_of(&all).is_ok()).collect();
+        for (worker, _) in self.processes.iter_mut().zip(told).filter(|(_, told)| *told) {
+            worker.inbox_is_told();
         }
     }
 

@@ -1,4 +1,5 @@
-//! What comes in at a hub's sockets: datagrams of its connections, of other workers', and of clients that ask for a connection.
+//! What comes in at a hub's sockets: datagrams of its connections, of other workers' and processes', and of clients that ask for a
+//! connection.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -11,7 +12,7 @@ use quinn_proto::{DatagramEvent, Incoming, Transmit};
 use super::Hub;
 use crate::connection::{Connection, Peer, next_serial};
 use crate::h3::address_proof::AddressProof;
-use crate::h3::cid::{LENGTH, destination};
+use crate::h3::cid::{LENGTH, Owner, destination};
 use crate::h3::client::Client;
 use crate::h3::crossing::Datagram;
 use crate::h3::handshakes::Reception;
@@ -19,12 +20,22 @@ use crate::h3::settings::QuicSettings;
 use crate::seats::Guard;
 use crate::service::{ConnectionEvent, Service};
 
+/// Who is to have a datagram.
+enum Addressee {
+    Own,
+    /// Another worker of this process.
+    Worker(u8),
+    /// A worker of another process.
+    Process(Owner),
+}
+
 impl<S: Service> Hub<S> {
     /// Reads datagrams. Whether there may be more.
     pub(super) fn receive(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
         let mut more = false;
         let mut datagrams = Vec::new();
-        for socket in &self.sockets {
+        let sockets = if self.place.relay.reads() { &self.sockets[..] } else { &[] };
+        for socket in sockets {
             // An error is one of an earlier datagram that could not be delivered.
             if let Poll::Ready(outcome) =
                 socket.poll_receive(cx, &mut self.buffers, |datagram| datagrams.push(datagram))
@@ -33,9 +44,15 @@ impl<S: Service> Hub<S> {
             }
         }
         for datagram in datagrams {
-            match self.other_owner(&datagram.bytes) {
-                Some(worker) => self.place.crossing.pass(worker, datagram),
-                None => self.handle(now, datagram, cx),
+            match self.addressee(&datagram.bytes) {
+                Addressee::Own => self.handle(now, datagram, cx),
+                Addressee::Worker(worker) => self.place.crossing.pass(worker, datagram),
+                Addressee::Process(owner) => {
+                    // What is of a process that is no more gets a reset, which any worker can make.
+                    if !self.place.relay.pass(owner, &datagram) {
+                        self.handle(now, datagram, cx);
+                    }
+                }
             }
         }
         for datagram in self.place.crossing.take(self.place.worker) {
@@ -44,18 +61,16 @@ impl<S: Service> Hub<S> {
         more
     }
 
-    /// The worker that a datagram is for, where that is not this one.
-    fn other_owner(&self, datagram: &BytesMut) -> Option<u8> {
-        let (id, is_long) = destination(datagram)?;
-        let own = self.place.worker;
+    fn addressee(&self, datagram: &BytesMut) -> Addressee {
+        let Some((id, is_long)) = destination(datagram) else { return Addressee::Own };
         let worker = match self.names.owner(id) {
-            Some(owner) if owner.process == self.place.process => owner.worker,
+            Some(owner) if owner.process != self.place.process => return Addressee::Process(owner),
+            Some(owner) => owner.worker,
             // An ID that the client has invented for its first datagrams: all of them to one worker.
             None if is_long && !self.place.alone => first_worker(id, self.place.crossing.workers()),
-            // What is of a process that is no more gets a reset, which any worker can make.
-            _ => own,
+            None => return Addressee::Own,
         };
-        (worker != own).then_some(worker)
+        if worker == self.place.worker { Addressee::Own } else { Addressee::Worker(worker) }
     }
 
     fn handle(&mut self, now: Instant, datagram: Datagram, cx: &mut Context<'_>) {
@@ -96,6 +111,13 @@ impl<S: Service> Hub<S> {
         came: usize,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
+        let shown = incoming.remote_address_validated();
+        if self.leaving && !shown && self.place.relay.has_successor() {
+            // It asks again when nobody answers, and comes to the process that reads the sockets now. One that comes after a Retry would
+            // come here again.
+            self.endpoint.ignore(incoming);
+            return None;
+        }
         let from = incoming.remote_address();
         let bound = self.sockets[0].local;
         let local = SocketAddr::new(incoming.local_ip().unwrap_or(bound.ip()), bound.port());
@@ -105,7 +127,6 @@ impl<S: Service> Hub<S> {
         let Some(settings) = settings.filter(|_| self.seats.make_room()) else {
             return Some(self.endpoint.refuse(incoming, out));
         };
-        let shown = incoming.remote_address_validated();
         match self.handshakes.receive(from.ip(), shown) {
             Reception::Accept if settings.retry && !shown => return self.retry(incoming, out),
             Reception::Retry => return self.retry(incoming, out),

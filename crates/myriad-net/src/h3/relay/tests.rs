@@ -1,0 +1,128 @@
+use std::net::SocketAddr;
+use std::task::Waker;
+
+use bytes::BytesMut;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+use super::*;
+use crate::h3::place::QuicShare;
+
+const NAME: &str = "quic:127.0.0.1:443";
+
+fn pair() -> (OwnedFd, OwnedFd) {
+    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("a pair")
+}
+
+fn process(number: u8, standing: Standing) -> QuicProcess {
+    QuicProcess { number, rank: number.into(), standing, listeners: vec![listener_id(NAME)] }
+}
+
+/// A process with its inbox, and the way into that.
+struct Member {
+    relay: Arc<Relay>,
+    crossing: Arc<Crossing>,
+    way_in: OwnedFd,
+    inbox: OwnedFd,
+}
+
+impl Member {
+    fn new() -> Self {
+        let (way_in, inbox) = pair();
+        Self { relay: Arc::default(), crossing: Crossing::new(2), way_in, inbox }
+    }
+
+    fn share(&self) -> QuicShare {
+        QuicShare::new(&self.relay, NAME, &self.crossing)
+    }
+
+    fn way_in(&self) -> OwnedFd {
+        self.way_in.try_clone().expect("a descriptor")
+    }
+
+    /// Reads what is in the inbox now.
+    fn hear(&self) {
+        let mut buffer = vec![0; LONGEST];
+        while let Ok((_, count)) = recv(&self.inbox, &mut buffer[..], RecvFlags::DONTWAIT) {
+            self.relay.take(&buffer[..count]);
+        }
+    }
+}
+
+fn datagram() -> Datagram {
+    let from = SocketAddr::from(([127, 0, 0, 1], 1));
+    Datagram { bytes: BytesMut::from(&b"bytes"[..]), from, to: None, ecn: None }
+}
+
+#[test]
+fn one_alone_reads_and_its_successor_begins_when_it_is_told() {
+    let (old, new) = (Member::new(), Member::new());
+    old.relay.know(process(1, Standing::Serving), Vec::new());
+    let old_share = old.share();
+    assert!(old_share.reads());
+    let know = |old_standing, new_standing| {
+        let of_new = vec![(process(1, old_standing), old.way_in())];
+        new.relay.know(process(2, new_standing), of_new);
+        old.relay.know(process(1, old_standing), vec![(process(2, new_standing), new.way_in())]);
+    };
+    know(Standing::Serving, Standing::Starting);
+    let new_share = new.share();
+    assert!(old_share.reads() && !new_share.reads());
+    know(Standing::Serving, Standing::Serving);
+    assert!(!old_share.reads() && !new_share.reads(), "what comes now waits in the sockets");
+    new.hear();
+    assert!(new_share.reads());
+    // Back again: the new one leaves.
+    new.relay.leave();
+    assert!(!new_share.reads());
+    old.hear();
+    assert!(old_share.reads() && new_share.has_successor());
+    know(Standing::Serving, Standing::Leaving);
+    assert!(old_share.reads() && !old_share.has_successor() && !new_share.reads());
+}
+
+#[test]
+fn a_process_that_nobody_tells_reads_after_some_time() {
+    let (old, new) = (Member::new(), Member::new());
+    new.relay.know(process(2, Standing::Starting), vec![(process(1, Standing::Serving), old.way_in())]);
+    let share = new.share();
+    new.relay.know(process(2, Standing::Serving), vec![(process(1, Standing::Serving), old.way_in())]);
+    assert!(!share.reads());
+    while !share.reads() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn of_those_that_leave_the_last_reads_and_whoever_has_not_the_listener_does_not() {
+    let (old, new) = (Member::new(), Member::new());
+    old.relay.know(process(1, Standing::Serving), Vec::new());
+    let share = old.share();
+    let without = QuicProcess { listeners: Vec::new(), ..process(2, Standing::Serving) };
+    old.relay.know(process(1, Standing::Serving), vec![(without, new.way_in())]);
+    old.relay.leave();
+    assert!(share.reads());
+    old.relay.know(process(1, Standing::Leaving), vec![(process(2, Standing::Leaving), new.way_in())]);
+    assert!(!share.reads());
+    old.relay.know(process(1, Standing::Leaving), Vec::new());
+    assert!(share.reads());
+}
+
+#[test]
+fn a_datagram_goes_to_the_worker_of_its_process_and_to_nobody_where_that_is_gone() {
+    let (old, new) = (Member::new(), Member::new());
+    let _ = old.share();
+    new.relay.know(process(2, Standing::Serving), vec![(process(1, Standing::Leaving), old.way_in())]);
+    let share = new.share();
+    assert!(share.pass(Owner { worker: 1, process: 1 }, &datagram()));
+    assert!(!share.pass(Owner { worker: 1, process: 3 }, &datagram()));
+    old.hear();
+    old.crossing.attend(1, Waker::noop());
+    assert!(old.crossing.take(0).is_empty());
+    assert_eq!(&old.crossing.take(1)[0].bytes[..], b"bytes");
+    // Beyond what the inbox takes datagrams are lost, and nobody waits.
+    for _ in 0..20_000 {
+        assert!(share.pass(Owner { worker: 0, process: 1 }, &datagram()));
+    }
+    drop(old);
+    assert!(!share.pass(Owner { worker: 1, process: 1 }, &datagram()));
+}

@@ -1,0 +1,272 @@
+//! Upgrades of the binary: a connection stays with the process that it began with, whoever reads its datagrams.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use myriad_tests::{
+    BareQuic, Network, QuicClient, QuicVisitor, Request, Server, Signal, children_of, is_alive, signal,
+    wait_for,
+};
+
+use super::ends::{held, slow_before};
+use super::{GET, connect, connect_bare, has, headers, start, text};
+
+/// Bytes of the file that is downloaded: some times what a client takes before it has read anything.
+const LONG: usize = 6 << 20;
+
+/// A server with a long file, that says which process answers.
+fn start_long(main: &str, directives: &str) -> Server {
+    let server = start(main, "", &format!("location /pid {{ return 200 $pid; }} {directives}"));
+    server.write("html/long", "0123456789abcde\n".repeat(LONG / 16));
+    server
+}
+
+/// The supervisor that the pid file names.
+fn serving(server: &Server, file: &str) -> Option<u32> {
+    server.path(file).exists().then(|| server.read(file).trim().parse().ok())?
+}
+
+/// Starts the new binary beside the one that serves, and waits until new connections are the new one's; gives old and new.
+fn upgrade(server: &Server) -> (u32, u32) {
+    let old = serving(server, "myriad.pid").expect("a pid");
+    signal(old, Signal::USR2);
+    let mut new = None;
+    wait_for("the new binary", || {
+        new = serving(server, "myriad.pid").filter(|new| *new != old);
+        new.is_some()
+    });
+    let new = new.expect("waited for");
+    answered_by(server, new);
+    (old, new)
+}
+
+fn worker(supervisor: u32) -> String {
+    worker_if_one(supervisor).expect("one worker process")
+}
+
+/// The worker process, where there are no others.
+fn worker_if_one(supervisor: u32) -> Option<String> {
+    let [worker] = children_of(supervisor)[..] else { return None };
+    Some(worker.to_string())
+}
+
+/// Waits until new connections are a supervisor's, and asserts that all are from then on. Its other children are newer supervisors.
+fn answered_by(server: &Server, supervisor: u32) {
+    let by_it = |text: &str| children_of(supervisor).iter().any(|child| child.to_string() == text);
+    wait_for("the first connection", || by_it(&connect(server).get("/pid").text()));
+    for _ in 0..8 {
+        assert!(by_it(&connect(server).get("/pid").text()));
+    }
+}
+
+/// Asks for the long file and reads no more than that it comes.
+fn begin_download(server: &Server) -> (BareQuic, usize) {
+    let (mut client, _) = connect_bare(server);
+    let stream = client.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x05/long"])).expect("a request");
+    client.end(stream);
+    client.told(0, 13).expect("settings");
+    client.begun_answer(stream, 1).expect("an answer");
+    (client, stream)
+}
+
+fn end_download((mut client, stream): (BareQuic, usize)) {
+    let answer = client.long_answer(stream, 2 * LONG).expect("the whole file");
+    assert!(answer.len() > LONG && answer.ends_with(b"0123456789abcde\n"), "{}", answer.len());
+}
+
+#[test]
+fn connections_go_on_over_an_upgrade_and_new_ones_are_the_new_binarys() {
+    let (origin, gate) = held();
+    let mut server = start_long("worker_processes 2;", &slow_before(&origin));
+    let old_worker = worker(server.pid());
+    let mut idle: Vec<QuicClient> = (0..4).map(|_| connect(&server)).collect();
+    for client in &mut idle {
+        assert_eq!(client.get("/pid").text(), old_worker);
+    }
+    let downloads: Vec<_> = (0..3).map(|_| begin_download(&server)).collect();
+    let (mut waiting, _) = connect_bare(&server);
+    waiting.told(0, 13).expect("settings");
+    let slow = waiting.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x05/slow"])).expect("a request");
+    waiting.end(slow);
+    waiting.wait_until("the slow request", || origin.count() == 1);
+
+    let (old, new) = upgrade(&server);
+    for client in &mut idle {
+        assert_eq!(client.get("/pid").text(), old_worker, "both serve, each its own connections");
+    }
+    // Awake, for who sleeps through the end of a connection is told of it by a reset.
+    let ends = idle.into_iter().map(|client| std::thread::spawn(move || format!("{:?}", client.ended())));
+    let ends: Vec<_> = ends.collect();
+    signal(old, Signal::QUIT);
+    // RFC 9114 section 5.2: what was asked is answered, and no more is.
+    assert_eq!(waiting.told(0, 3).expect("a GOAWAY"), [7, 1, 4]);
+    let late = waiting.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x06/a.txt"])).expect("a stream");
+    waiting.end(late);
+    let error = waiting.answer(late).expect_err("it is not taken");
+    assert!(error.contains("Reset") && error.contains(&0x10b.to_string()), "{error}");
+    for end in ends {
+        let why = end.join().expect("an end");
+        assert!(why.contains("ApplicationClosed") && why.contains("256"), "{why}");
+    }
+    downloads.into_iter().for_each(end_download);
+    gate.open();
+    assert!(has(&waiting.answer(slow).expect("an answer"), &"x".repeat(16_000)));
+    drop(waiting);
+    assert!(server.ended(), "the old one ends in peace");
+    answered_by(&server, new);
+    signal(new, Signal::TERM);
+}
+
+#[test]
+fn three_binaries_have_each_its_connections() {
+    let mut server = start_long("worker_processes 2;", "");
+    let first_download = begin_download(&server);
+    let (first, second) = upgrade(&server);
+    signal(first, Signal::QUIT);
+    let second_download = begin_download(&server);
+    let (_, third) = upgrade(&server);
+    let third_download = begin_download(&server);
+    // The one in the middle ends first, so that the others lose sight of each other.
+    signal(second, Signal::QUIT);
+    end_download(second_download);
+    wait_for("the end of the second", || !is_alive(second));
+    // A worker that the first never heard of passes its datagrams on.
+    let worker = children_of(third)[0];
+    drop(third_download);
+    signal(worker, Signal::KILL);
+    wait_for("another worker", || children_of(third).first().is_some_and(|pid| *pid != worker));
+    answered_by(&server, third);
+    end_download(first_download);
+    assert!(server.ended());
+    answered_by(&server, third);
+    signal(third, Signal::TERM);
+}
+
+#[test]
+fn going_back_leaves_the_new_ones_connections_whole() {
+    let server = start_long("worker_processes 2;", "");
+    let mut kept = connect(&server);
+    let old_worker = kept.get("/pid").text();
+    let (old, new) = upgrade(&server);
+    let download = begin_download(&server);
+    signal(new, Signal::QUIT);
+    answered_by(&server, old);
+    end_download(download);
+    wait_for("the end of the new one", || !is_alive(new));
+    assert_eq!(kept.get("/pid").text(), old_worker);
+    // And once more.
+    let (_, new) = upgrade(&server);
+    assert_eq!(kept.get("/pid").text(), old_worker);
+    signal(new, Signal::KILL);
+    wait_for("the old one alone", || serving(&server, "myriad.pid") == Some(old));
+    wait_for("its connections", || {
+        QuicVisitor::new()
+            .connect(server.port)
+            .is_ok_and(|mut client| client.get("/pid").text() == old_worker)
+    });
+    assert_eq!(kept.get("/pid").text(), old_worker);
+}
+
+/// Another limit of open files needs another process.
+#[test]
+fn reload_that_replaces_the_worker_process_leaves_connections_whole() {
+    let server = start_long("worker_rlimit_nofile 4096;", "");
+    let download = begin_download(&server);
+    let before = worker(server.pid());
+    server.reload(&text("", "location /pid { return 200 $pid; }"));
+    wait_for("the next process", || connect(&server).get("/pid").text() != before);
+    end_download(download);
+    wait_for("the end of the one before", || worker_if_one(server.pid()).is_some_and(|it| it != before));
+    answered_by(&server, server.pid());
+}
+
+#[test]
+fn clients_of_an_old_process_that_is_gone_are_told_by_a_reset() {
+    // The old one would wait for the client to say that it has got the last answer.
+    let mut server = start_long("worker_shutdown_timeout 100ms;", "");
+    let network = Network::before(server.port);
+    let mut deaf = QuicVisitor::new().connect(network.port).expect("a connection");
+    assert_eq!(deaf.get("/a.txt").status, 200);
+    let (old, new) = upgrade(&server);
+    assert_eq!(deaf.get("/a.txt").status, 200);
+    network.lose_answers(true);
+    signal(old, Signal::QUIT);
+    assert!(server.ended());
+    network.lose_answers(false);
+    let mut why = String::new();
+    wait_for("the reset", || {
+        why = deaf.fetch(&Request::get("/a.txt")).err().unwrap_or_default();
+        !why.is_empty()
+    });
+    assert!(format!("{:?}", deaf.ended()).contains("Reset"), "{why}");
+    signal(new, Signal::TERM);
+}
+
+#[test]
+fn what_is_under_way_ends_in_the_time_that_is_written() {
+    let mut server = start_long("worker_shutdown_timeout 100ms;", "");
+    let (download, _) = begin_download(&server);
+    let (old, new) = upgrade(&server);
+    signal(old, Signal::QUIT);
+    assert!(server.ended());
+    let why = format!("{:?}", download.ended());
+    assert!(why.contains("ApplicationClosed") || why.contains("Reset"), "{why}");
+    signal(new, Signal::TERM);
+}
+
+#[test]
+fn upgrades_under_load_lose_no_request() {
+    let server = start_long("worker_processes 2;", "");
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..3).map(|_| scope.spawn(|| ask_until(&server, &over))).collect();
+        for _ in 0..4 {
+            let (old, _) = upgrade(&server);
+            signal(old, Signal::QUIT);
+        }
+        over.store(true, Ordering::Relaxed);
+        for client in clients {
+            let asked = client.join().expect("no request is lost");
+            assert!(asked > 100, "{asked}");
+        }
+    });
+    signal(serving(&server, "myriad.pid").expect("a pid"), Signal::TERM);
+}
+
+/// Asks for many things at once, again and again; how often. What is rejected may be asked again (RFC 9114 section 5.2), nothing else.
+fn ask_until(server: &Server, over: &AtomicBool) -> usize {
+    let mut client = connect(server);
+    let mut worker = client.get("/pid").text();
+    let mut answered = 0;
+    while !over.load(Ordering::Relaxed) {
+        let asked: Vec<Request> =
+            (0..20).flat_map(|_| [Request::get("/pid"), Request::get("/a.txt")]).collect();
+        let mut is_over = false;
+        for answer in client.fetch_together(&asked) {
+            match answer {
+                Ok(answer) => {
+                    assert_eq!(answer.status, 200);
+                    answered += 1;
+                }
+                Err(why) => {
+                    let safe = ["H3_REQUEST_REJECTED", "H3_NO_ERROR", "is closing"];
+                    // Who slept until its process was gone is told so by a reset, and nobody before.
+                    let is_gone = || why.contains("reset by peer") && has_ended(&worker);
+                    assert!(safe.iter().any(|safe| why.contains(safe)) || is_gone(), "{why}");
+                    is_over = true;
+                }
+            }
+        }
+        if is_over {
+            client = connect(server);
+            worker = client.get("/pid").text();
+        }
+    }
+    answered
+}
+
+/// Whether a process ends: one that has lost a client by a reset of somebody else waits for that client.
+fn has_ended(pid: &str) -> bool {
+    let pid = pid.parse().expect("a process number");
+    wait_for("the end of the client's process", || !is_alive(pid));
+    true
+}
