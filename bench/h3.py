@@ -31,7 +31,7 @@ def measured(server, path, fields, seconds, cores):
     command += [f"{name}: {value}" for name, value in fields]
     done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
     spent, client_spent = server.cpu() - before, load.ended_children() - client_before
-    requests, received, failures = map(int, done.stdout.split())
+    requests, received, failures, _ = map(int, done.stdout.split())
     if requests == 0:
         raise load.Wrong(f"no request was answered: {done.stderr[:200]}")
     if received != requests * len(body):

@@ -1,8 +1,9 @@
 //! Loads an HTTP/3 server: `h3-load PORT HOST PATH CONNECTIONS STREAMS SECONDS [NAME:VALUE ...]`.
 //!
 //! Each connection keeps so many requests under way. Certificates are taken as they are: what is measured is the other end.
-//! It prints one line, `requests bytes failures`: answers with 200 that were whole, the bytes of their bodies, and what else
-//! came. Every body must be as long as the first.
+//! It prints one line, `requests bytes failures again`: answers with 200 that were whole, the bytes of their bodies, what else
+//! came, and requests that were asked again on another connection, because the server was about to end theirs and had said that
+//! it would not look at them (RFC 9114 section 5.2). Every body must be as long as the first.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -68,6 +69,7 @@ struct Load {
     requests: Cell<u64>,
     bytes: Cell<u64>,
     failures: Cell<u64>,
+    again: Cell<u64>,
     length: Cell<Option<u64>>,
 }
 
@@ -86,6 +88,7 @@ fn main() -> Result<(), Failure> {
         requests: Cell::default(),
         bytes: Cell::default(),
         failures: Cell::default(),
+        again: Cell::default(),
         length: Cell::default(),
     });
     let (connections, streams): (usize, usize) = (connections.parse()?, streams.parse()?);
@@ -93,18 +96,26 @@ fn main() -> Result<(), Failure> {
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
         let tasks: Vec<_> = (0..connections)
-            .map(|_| tokio::task::spawn_local(connect(Rc::clone(&load), server, streams)))
+            .map(|_| tokio::task::spawn_local(keep_asking(Rc::clone(&load), server, streams)))
             .collect();
         for task in tasks {
             task.await??;
         }
         Ok::<_, Failure>(())
     })?;
-    println!("{} {} {}", load.requests.get(), load.bytes.get(), load.failures.get());
+    println!("{} {} {} {}", load.requests.get(), load.bytes.get(), load.failures.get(), load.again.get());
     Ok(())
 }
 
-/// One connection with its requests.
+/// One connection after the other, each with its requests.
+async fn keep_asking(load: Rc<Load>, server: SocketAddr, streams: usize) -> Result<(), Failure> {
+    while Instant::now() < load.until {
+        connect(Rc::clone(&load), server, streams).await?;
+    }
+    Ok(())
+}
+
+/// One connection with its requests, until the server ends it.
 async fn connect(load: Rc<Load>, server: SocketAddr, streams: usize) -> Result<(), Failure> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let mut tls = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -144,6 +155,10 @@ async fn ask(load: Rc<Load>, mut sender: Sender) {
                 load.bytes.set(load.bytes.get() + length);
             }
             Ok(_) => load.failures.set(load.failures.get() + 1),
+            Err(error) if is_rejected(&error.to_string()) => {
+                load.again.set(load.again.get() + 1);
+                return;
+            }
             Err(error) => {
                 eprintln!("{error}");
                 load.failures.set(load.failures.get() + 1);
@@ -151,6 +166,11 @@ async fn ask(load: Rc<Load>, mut sender: Sender) {
             }
         }
     }
+}
+
+/// Whether a request was not looked at, because the connection was about to end.
+fn is_rejected(error: &str) -> bool {
+    ["H3_REQUEST_REJECTED", "H3_NO_ERROR", "is closing"].iter().any(|why| error.contains(why))
 }
 
 /// The length of an answer's body.
