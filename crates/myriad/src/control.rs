@@ -55,7 +55,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Configure,
         Self::Reopen,
         Self::Quit,

@@ -22,7 +22,9 @@ use crate::admin::server::ControlServer;
 use crate::configuration;
 use crate::confine::confine;
 use crate::control::{Channel, Kind, Message};
-use crate::handover::{Confinement, Handover, Processes, decode_paths, encode_file, encode_paths, encode_ticket_key};
+use crate::handover::{
+    Confinement, Handover, Processes, decode_paths, encode_file, encode_paths, encode_ticket_key,
+};
 use crate::listeners::CONTROL;
 use crate::signals::Signals;
 use crate::stdio;
