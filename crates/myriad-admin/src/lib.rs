@@ -6,6 +6,7 @@
 //! | `request` | what is asked: one line of JSON on the socket, a body of the API |
 //! | `reply` | what is told: one line of JSON each |
 //! | `report` | the facts: of a zone, of a page, of a purge, of a server of a group |
+//! | `process_memory` | the memory of the process, its limit, what was done for want of it |
 //! | `sight/` | what is seen of the running server: ticks, ranked pages, history, purges, tags |
 //! | `pattern` | `--match`: a wildcard over URLs and keys |
 //! | `bytes` | keys and URLs, which may hold any byte, as text and back |
@@ -17,6 +18,7 @@
 
 mod bytes;
 mod pattern;
+mod process_memory;
 pub mod render;
 mod reply;
 mod report;
@@ -25,12 +27,14 @@ pub mod sight;
 
 pub use bytes::{from_shown, shown};
 pub use pattern::Pattern;
+pub use process_memory::{BegunStages, MemoryPart, MemoryTick, ProcessMemoryReport};
 pub use reply::{Ended, Reply};
 pub use report::{
     DiskReport, EncodingReport, EsiReport, MemoryReport, PageReport, PartReport, PeerReport, PurgeReport,
     RequestCounts, RunningPurgeReport, Tier, ZoneReport,
 };
 pub use request::{
-    MOST_PURGES, MOST_REQUEST_BYTES, PageRequest, PagesRequest, PurgeRequest, Request, RequestError,
-    StatsRequest, UpstreamChange, UpstreamsRequest, WantedState, parse_purge, parse_upstream_change,
+    MOST_PURGES, MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest, PurgeRequest, Request,
+    RequestError, StatsRequest, UpstreamChange, UpstreamsRequest, WantedState, parse_purge,
+    parse_upstream_change,
 };

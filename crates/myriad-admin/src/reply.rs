@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::sight::{HistoryReport, PurgeEvent, TagsReport, Tick, TopsReport};
-use crate::{PageReport, PeerReport, PurgeReport, ZoneReport};
+use crate::{PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport};
 
 /// One line of an answer over the control socket.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -11,6 +11,8 @@ use crate::{PageReport, PeerReport, PurgeReport, ZoneReport};
 pub enum Reply {
     /// The figures of a zone.
     Zone(Box<ZoneReport>),
+    /// What holds the memory of the process.
+    Memory(Box<ProcessMemoryReport>),
     /// A page.
     Page(Box<PageReport>),
     /// What became of one purge.
@@ -58,6 +60,7 @@ impl Reply {
     pub fn json(&self) -> String {
         let json = match self {
             Self::Zone(zone) => serde_json::to_string(zone),
+            Self::Memory(memory) => serde_json::to_string(memory),
             Self::Page(page) => serde_json::to_string(page),
             Self::Purge(purge) => serde_json::to_string(purge),
             Self::Peer(peer) => serde_json::to_string(peer),
@@ -82,6 +85,7 @@ mod tests {
         let page = PageReport { key: "k\n".into(), hits: 3, ..PageReport::default() };
         for reply in [
             Reply::Zone(Box::default()),
+            Reply::Memory(Box::default()),
             Reply::Page(Box::new(page)),
             Reply::Purge(Box::default()),
             Reply::Peer(Box::default()),

@@ -20,6 +20,8 @@ const MOST_PATTERN_BYTES: usize = 1024;
 pub enum Request {
     /// The figures of all zones.
     Stats(StatsRequest),
+    /// What holds the memory of the process.
+    Memory(MemoryRequest),
     /// What is stored.
     Pages(PagesRequest),
     /// All that is known of one page.
@@ -95,6 +97,11 @@ pub struct StatsRequest {
     /// One zone; all where it is not named.
     pub zone: Option<String>,
 }
+
+/// What holds the memory of the process: there is nothing to choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemoryRequest {}
 
 /// Which pages are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -278,6 +285,7 @@ mod tests {
         let page = PageRequest { page: "k".into(), zone: None };
         for request in [
             Request::Stats(StatsRequest::default()),
+            Request::Memory(MemoryRequest {}),
             Request::Pages(pages),
             Request::Page(page),
             Request::Purge(purge),

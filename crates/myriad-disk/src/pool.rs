@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// Most look-ups that wait; one more is a miss.
 const READS: usize = 4096;
@@ -62,6 +62,10 @@ struct Queues {
     reads: VecDeque<Job>,
     writes: VecDeque<(usize, Job)>,
     write_bytes: usize,
+    /// What [`WRITE_BYTES`] is lowered by, for want of memory.
+    write_less: usize,
+    /// How often threads were told to take in memory that others have freed.
+    take_ins: u64,
     running: usize,
     /// Whether the keeper was asked to look now.
     roused: bool,
@@ -126,6 +130,22 @@ impl DiskPool {
         self.shared.tend();
     }
 
+    /// Bytes of pages that wait to be written: what has left a zone meanwhile is held here alone.
+    pub fn write_bytes(&self) -> usize {
+        self.shared.queues.lock().write_bytes
+    }
+
+    /// Bounds these bytes, to 64 MB at most. What comes beyond is put off: it is written later, if it is still in memory then.
+    pub fn bound_writes(&self, bytes: usize) {
+        self.shared.queues.lock().write_less = WRITE_BYTES.saturating_sub(bytes);
+    }
+
+    /// Has the threads take in what others have freed of their memory ([`myriad_memory::take_in`]).
+    pub fn take_in(&self) {
+        self.shared.queues.lock().take_ins += 1;
+        self.shared.work.notify_all();
+    }
+
     /// Waits until nothing is queued or running, for so long at most; whether it came to that.
     pub fn settle(&self, patience: Duration) -> bool {
         if !self.shared.threaded {
@@ -180,7 +200,7 @@ impl DiskPool {
     /// How many more small writes may be queued: half of them, so that what is new need not wait behind what is late.
     pub(crate) fn room_to_write(&self) -> usize {
         let queues = self.shared.queues.lock();
-        if queues.write_bytes > WRITE_BYTES / 2 {
+        if queues.write_bytes > queues.most_bytes() / 2 {
             0
         } else {
             (WRITES / 2).saturating_sub(queues.writes.len())
@@ -190,7 +210,9 @@ impl DiskPool {
     /// Queues a write that holds `bytes` of memory until it is done.
     pub(crate) fn write(&self, bytes: usize, job: Job) -> Result<(), Full> {
         let mut queues = self.shared.queues.lock();
-        if queues.writes.len() >= WRITES || queues.write_bytes + bytes > WRITE_BYTES {
+        // One page may always wait, however long it is.
+        let most = if queues.write_bytes == 0 { WRITE_BYTES } else { queues.most_bytes() };
+        if queues.writes.len() >= WRITES || queues.write_bytes + bytes > most {
             return Err(Full);
         }
         queues.write_bytes += bytes;
@@ -202,6 +224,10 @@ impl DiskPool {
 }
 
 impl Queues {
+    fn most_bytes(&self) -> usize {
+        WRITE_BYTES - self.write_less
+    }
+
     fn next(&mut self, writes_first: bool) -> Option<Job> {
         if let Some(job) = self.urgent.pop_front() {
             self.running += 1;
@@ -228,10 +254,16 @@ impl Queues {
 
 impl Shared {
     fn serve(&self, writes_first: bool) {
+        let mut take_ins = 0;
         loop {
             let job = {
                 let mut queues = self.queues.lock();
                 loop {
+                    if queues.take_ins != take_ins {
+                        take_ins = queues.take_ins;
+                        MutexGuard::unlocked(&mut queues, myriad_memory::take_in);
+                        continue;
+                    }
                     if let Some(job) = queues.next(writes_first) {
                         break job;
                     }

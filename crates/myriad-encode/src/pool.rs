@@ -47,6 +47,8 @@ pub enum Submitted {
     Duplicate,
     /// The queue is full; the job is dropped.
     Full,
+    /// The pool rests; the job is dropped.
+    Resting,
     /// The pool is stopped; the job is dropped.
     Stopped,
 }
@@ -67,6 +69,8 @@ impl Pool {
                 budget: Budget::new(options.budget, options.burst, Instant::now()),
                 counters: PoolCounters::default(),
                 stopping: false,
+                resting: false,
+                take_ins: 0,
             }),
             wake: Condvar::new(),
             capacity: options.queue,
@@ -88,6 +92,10 @@ impl Pool {
         if state.stopping {
             return Submitted::Stopped;
         }
+        if state.resting {
+            state.counters.dropped += 1;
+            return Submitted::Resting;
+        }
         if state.running.contains(&key) || state.waiting.iter().any(|(waiting, _)| *waiting == key) {
             state.counters.duplicates += 1;
             return Submitted::Duplicate;
@@ -106,6 +114,24 @@ impl Pool {
     pub fn counters(&self) -> PoolCounters {
         let state = self.shared.state.lock();
         PoolCounters { waiting: state.waiting.len(), running: state.running.len(), ..state.counters }
+    }
+
+    /// Has the threads take in what others have freed of their memory ([`myriad_memory::take_in`]).
+    pub fn take_in(&self) {
+        self.shared.state.lock().take_ins += 1;
+        self.shared.wake.notify_all();
+    }
+
+    /// Whether the pool rests from now on, for want of memory: jobs that wait are dropped, and so are those that come. One that runs
+    /// goes on to its end.
+    pub fn rest(&self, rests: bool) {
+        let dropped = {
+            let mut state = self.shared.state.lock();
+            state.resting = rests;
+            if rests { std::mem::take(&mut state.waiting) } else { VecDeque::new() }
+        };
+        // Jobs hold pages: let go of them outside the lock.
+        drop(dropped);
     }
 
     /// Drops the jobs that wait and returns when those that run have ended; a job must not call this.

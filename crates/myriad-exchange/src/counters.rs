@@ -27,10 +27,23 @@ pub struct Counters {
     pub fetches: Counter,
     /// Bytes sent to clients.
     pub bytes: Counter,
+    /// Memory that its connections and answers hold.
+    pub held: HeldCounts,
     /// What is known of every request.
     pub served: ServedCounts,
     /// Requests by key: servers, filters, origins, whatever is counted apart.
     pub traffic: Board,
+}
+
+/// Memory of a worker, bytes, as it was measured last: each second.
+#[derive(Debug, Default)]
+pub struct HeldCounts {
+    /// State of connections.
+    pub connections: Counter,
+    /// Buffers of requests.
+    pub buffers: Counter,
+    /// Bodies on their way, of requests and of answers that wait for their clients.
+    pub bodies: Counter,
 }
 
 /// The counters at one moment.

@@ -11,6 +11,7 @@ pub mod feature;
 pub mod keeping;
 pub mod keys;
 pub mod memory;
+pub mod pressure;
 pub mod runtime;
 pub mod sight;
 pub mod subrequest;

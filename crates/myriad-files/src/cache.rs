@@ -62,6 +62,7 @@ impl Validity {
 pub struct FileCache {
     shards: [Shard; SHARDS],
     open_per_shard: AtomicUsize,
+    bytes_per_shard: AtomicUsize,
     hasher: RandomState,
 }
 
@@ -70,6 +71,7 @@ impl Default for FileCache {
         Self {
             shards: std::array::from_fn(|_| Shard::default()),
             open_per_shard: AtomicUsize::new(OPEN_PER_SHARD),
+            bytes_per_shard: AtomicUsize::new(BYTES_PER_SHARD),
             hasher: RandomState::default(),
         }
     }
@@ -100,7 +102,7 @@ impl FileCache {
             }
             Slot::Vacant(slot) => {
                 slot.insert(Arc::clone(&entry));
-                shard.bound(&mut entries, self.open_per_shard.load(Relaxed));
+                shard.bound(&mut entries, self.bounds());
             }
         }
         entry
@@ -128,13 +130,29 @@ impl FileCache {
         for shard in &self.shards {
             let mut entries = shard.entries.lock();
             entries.retain(|_, entry| now < entry.used_ms().saturating_add(INACTIVE_MS));
-            shard.bound(&mut entries, self.open_per_shard.load(Relaxed));
+            shard.bound(&mut entries, self.bounds());
         }
     }
 
     /// Bounds the open files to `most`, at least one a shard. Files that are being sent stay open.
     pub fn keep_open(&self, most: usize) {
         self.open_per_shard.store((most / SHARDS).clamp(1, OPEN_PER_SHARD), Relaxed);
+    }
+
+    /// Bounds contents and encodings to a part of the 64 MB that they may take at most, none of it for those alone that are being sent.
+    /// The next [`Self::sweep`] holds it.
+    pub fn keep_part(&self, numerator: usize, denominator: usize) {
+        self.bytes_per_shard.store(BYTES_PER_SHARD * numerator / denominator.max(1), Relaxed);
+    }
+
+    /// Bytes of contents and encodings in memory, those that are being sent among them.
+    pub fn bytes(&self) -> usize {
+        self.shards.iter().map(|shard| shard.held.bytes.load(Relaxed)).sum()
+    }
+
+    /// Bounds of a shard: open files, and bytes of contents.
+    fn bounds(&self) -> (usize, usize) {
+        (self.open_per_shard.load(Relaxed), self.bytes_per_shard.load(Relaxed))
     }
 
     /// Drops the entries of all open files except those that are being sent; `true` if there was one.
@@ -158,13 +176,13 @@ impl FileCache {
 
 impl Shard {
     /// Drops the entries unused for longest until the shard is within its bounds.
-    fn bound(&self, entries: &mut Entries, open: usize) {
+    fn bound(&self, entries: &mut Entries, (open, bytes): (usize, usize)) {
         while entries.len() > PATHS_PER_SHARD {
             drop_older_half(entries, |_| true);
         }
         // The totals count files that were dropped and are still being sent, too: only what is in the shard can be given up.
-        if self.held.bytes.load(Relaxed) > BYTES_PER_SHARD {
-            while total(entries, FileEntry::weight) > BYTES_PER_SHARD {
+        if self.held.bytes.load(Relaxed) > bytes {
+            while total(entries, FileEntry::weight) > bytes {
                 drop_older_half(entries, |file| file.is_some_and(|file| file.weight() > 0));
             }
         }
@@ -377,6 +395,22 @@ mod tests {
         cache.sweep(200);
         let bytes = held(&cache).0;
         assert!((SHARDS << 20..=SHARDS * BYTES_PER_SHARD).contains(&bytes), "{bytes}");
+    }
+
+    #[test]
+    fn contents_are_given_up_for_want_of_memory() {
+        let folder = Folder::new("short-of-memory");
+        let cache = FileCache::default();
+        for index in 0..100u64 {
+            folder.load(&cache, &index.to_string(), 100_000, index);
+        }
+        assert!(cache.bytes() >= 10_000_000, "{}", cache.bytes());
+        cache.keep_part(1, 16);
+        cache.sweep(200);
+        assert!((1..=SHARDS * BYTES_PER_SHARD / 16).contains(&cache.bytes()), "{}", cache.bytes());
+        cache.keep_part(0, 1);
+        cache.sweep(200);
+        assert_eq!(cache.bytes(), 0);
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::cell::RefCell;
 
 use myriad_http::head::RequestHead;
 
+use crate::memory_figures::{BUFFERS, Counted};
+
 /// Size of a pooled read buffer, bytes.
 pub(crate) const READ_BUFFER: usize = 16 * 1024;
 /// Most buffers of a kind that a thread's pool keeps.
@@ -26,11 +28,13 @@ pub(crate) struct Input {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
+    counted: Counted,
 }
 
 impl Default for Input {
     fn default() -> Self {
-        Self { buffer: vec![0; READ_BUFFER], start: 0, end: 0 }
+        let counted = Counted::new(&BUFFERS, READ_BUFFER);
+        Self { buffer: vec![0; READ_BUFFER], start: 0, end: 0, counted }
     }
 }
 
@@ -70,6 +74,7 @@ impl Input {
         }
         if self.end == self.buffer.len() && self.buffer.len() < most {
             let grown = (self.buffer.len() * 2).min(most);
+            self.counted.set(grown);
             self.buffer.resize(grown, 0);
         }
         &mut self.buffer[self.end..]
@@ -101,6 +106,11 @@ pub(crate) fn give(mut buffers: Box<RequestBuffers>) {
             }
         });
     }
+}
+
+/// Drops what waits in the pools of this thread.
+pub(crate) fn give_back() {
+    drop((REQUEST_BUFFERS.take(), HEADS.take()));
 }
 
 pub(crate) fn take_head() -> Vec<u8> {

@@ -18,11 +18,13 @@ use tokio::sync::Notify;
 use crate::activity::{Activity, Waiting};
 use crate::connection::Connection;
 use crate::deadline::{self, TICK_MS};
-use crate::pressure;
+use crate::{memory_figures, pressure};
 
 /// How long a client has owed bytes, or taken none, before its connection may give way: longer than a packet that is lost and
 /// sent again, ticks.
 const STALL_TICKS: i32 = (2000 / TICK_MS) as i32;
+/// How long a connection has been idle before it is closed for want of memory, ticks: the request of a newcomer is on its way.
+const REST_TICKS: i32 = (1000 / TICK_MS) as i32;
 /// Connections that one walk gathers at least; an eighth of all where that is more.
 const GATHER: usize = 32;
 
@@ -43,6 +45,8 @@ struct Inner {
     /// The tick of the last walk that found nobody.
     in_vain: Cell<Option<u32>>,
     shortage: Cell<Option<Shortage>>,
+    /// What newcomers had closed for want of memory.
+    relieved: Cell<Relieved>,
 }
 
 struct Client {
@@ -64,6 +68,15 @@ pub struct Shortage {
     pub descriptors: bool,
 }
 
+/// Connections that were closed for want of memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Relieved {
+    /// Nothing was under way on them.
+    pub idle: u32,
+    /// Their clients did not go on with a head, a body or an answer.
+    pub stalled: u32,
+}
+
 /// One taken seat; dropping it gives it back.
 pub struct Seat {
     seats: Rc<Inner>,
@@ -82,6 +95,7 @@ impl Seats {
             next: RefCell::default(),
             in_vain: Cell::new(None),
             shortage: Cell::new(None),
+            relieved: Cell::default(),
         }))
     }
 
@@ -111,6 +125,34 @@ impl Seats {
         self.0.shortage.take()
     }
 
+    /// The process is short of memory: closes `count` connections on which nothing is under way, the oldest first, then those whose
+    /// clients stall, or as many as can.
+    /// Returns them, and those that newcomers had closed since this was called last.
+    pub fn relieve(&self, count: usize) -> Relieved {
+        for _ in 0..count {
+            if !self.close_for_memory() {
+                break;
+            }
+        }
+        self.0.relieved.take()
+    }
+
+    fn close_for_memory(&self) -> bool {
+        let Some(waited) = self.close_one(Want::Memory) else { return false };
+        let mut relieved = self.0.relieved.get();
+        match waited {
+            Waiting::Idle => relieved.idle += 1,
+            Waiting::Stalled => relieved.stalled += 1,
+        }
+        self.0.relieved.set(relieved);
+        true
+    }
+
+    /// Whether the process has no memory for one more client. One alone is always let in.
+    fn is_spent(&self) -> bool {
+        memory_figures::is_spent() && self.0.open.get() > 0
+    }
+
     /// Whether clients have as many seats as they may.
     pub(crate) fn is_full(&self) -> bool {
         self.0.taken.get() >= self.0.most - self.0.most / 8
@@ -118,11 +160,14 @@ impl Seats {
 
     /// Whether a newcomer can be seated: there is room, or somebody who could give way.
     pub(crate) fn has_room(&self) -> bool {
-        !self.is_full() || self.find()
+        if self.is_full() { self.find(Want::Seats) } else { !self.is_spent() || self.find(Want::Memory) }
     }
 
-    /// Has somebody give way if clients have as many seats as they may. Whether a newcomer can be seated.
+    /// Has somebody give way if clients have as many seats as they may, or there is no memory. Whether a newcomer can be seated.
     pub(crate) fn make_room(&self) -> bool {
+        if self.is_spent() && !self.is_full() {
+            return self.close_for_memory();
+        }
         let seated = !self.is_full() || self.reclaim();
         if !seated {
             self.note(|shortage| shortage.refused = true);
@@ -132,7 +177,10 @@ impl Seats {
 
     /// Notes that a seat was asked for and no connection could give way.
     pub(crate) fn note_refused(&self) {
-        self.note(|shortage| shortage.refused = true);
+        // For want of memory that is no shortage of seats.
+        if self.is_full() {
+            self.note(|shortage| shortage.refused = true);
+        }
     }
 
     /// The process has no descriptor left: has `count` connections give way, or as many as can. Their descriptors are free
@@ -163,39 +211,49 @@ impl Seats {
         self.0.shortage.set(Some(shortage));
     }
 
-    /// Has one connection give way; its seat is free at once. False where none can.
+    /// Has one connection give way for want of seats; its seat is free at once. False where none can.
     fn reclaim(&self) -> bool {
-        if !self.find() {
-            return false;
+        let Some(waited) = self.close_one(Want::Seats) else { return false };
+        self.note(|shortage| match waited {
+            Waiting::Stalled => shortage.stalled += 1,
+            Waiting::Idle => shortage.idle += 1,
+        });
+        true
+    }
+
+    /// Has one connection give way, and says what it waited for; none where none can.
+    fn close_one(&self, want: Want) -> Option<Waiting> {
+        if !self.find(want) {
+            return None;
         }
-        let Some((at, activity)) = self.0.next.borrow_mut().pop() else { return false };
+        let (at, activity) = self.0.next.borrow_mut().pop()?;
         let connection = self.0.clients.borrow_mut()[at].as_mut().and_then(|client| {
             client.is_seated = false;
             client.connection.upgrade()
         });
-        let Some(connection) = connection else { return false };
+        let connection = connection?;
         self.0.rise();
-        self.note(|shortage| match activity.waiting(connection.requests.get()) {
-            Some(Waiting::Stalled) => shortage.stalled += 1,
-            _ => shortage.idle += 1,
-        });
+        let waited = activity.waiting(connection.requests.get()).unwrap_or(Waiting::Idle);
         connection.give_way();
-        true
+        Some(waited)
     }
 
     /// Sees to it that the last of `next` can give way. False where nobody can.
-    fn find(&self) -> bool {
+    fn find(&self, want: Want) -> bool {
+        let tick = deadline::tick();
         loop {
             let mut next = self.0.next.borrow_mut();
             while let Some((at, activity)) = next.last() {
                 let clients = self.0.clients.borrow();
-                if clients[*at].as_ref().and_then(Client::activity).is_some_and(|now| now.0 == *activity) {
+                let now = clients[*at].as_ref().and_then(Client::activity);
+                if now.is_some_and(|(now, waiting, _)| now == *activity && is_ripe(now, waiting, tick, want))
+                {
                     return true;
                 }
                 next.pop();
             }
             drop(next);
-            if !self.gather() {
+            if !self.gather(want) {
                 return false;
             }
         }
@@ -203,7 +261,7 @@ impl Seats {
 
     /// Walks over all connections and notes the oldest of those that can give way. A walk in vain is not made again in the
     /// same tick.
-    fn gather(&self) -> bool {
+    fn gather(&self, want: Want) -> bool {
         let now = deadline::tick();
         if self.0.in_vain.get() == Some(now) {
             return false;
@@ -214,9 +272,7 @@ impl Seats {
             .enumerate()
             .filter_map(|(at, client)| {
                 let (activity, waiting, id) = client.as_ref()?.activity()?;
-                let is_ripe = waiting == Waiting::Idle
-                    || now.wrapping_sub(activity.since()).cast_signed() >= STALL_TICKS;
-                is_ripe.then_some((waiting, activity.since(), id, at, activity))
+                is_ripe(activity, waiting, now, want).then_some((waiting, activity.since(), id, at, activity))
             })
             .collect();
         let count = GATHER.max(clients.len() / 8);
@@ -228,6 +284,23 @@ impl Seats {
         self.0.in_vain.set(found.is_empty().then_some(now));
         *self.0.next.borrow_mut() = found.iter().map(|(.., at, activity)| (*at, *activity)).collect();
         !found.is_empty()
+    }
+}
+
+/// What connections give way for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Want {
+    Seats,
+    Memory,
+}
+
+/// Whether a connection that waits has waited long enough to give way.
+fn is_ripe(activity: Activity, waiting: Waiting, now: u32, want: Want) -> bool {
+    let waited = now.wrapping_sub(activity.since()).cast_signed();
+    match (waiting, want) {
+        (Waiting::Idle, Want::Seats) => true,
+        (Waiting::Idle, Want::Memory) => waited >= REST_TICKS,
+        (Waiting::Stalled, _) => waited >= STALL_TICKS,
     }
 }
 

@@ -8,7 +8,7 @@
 //! What there is goes to the client at once. The pump is a task of its own; it ends with its reader, unless
 //! `*_ignore_client_abort` wants the origin read to its end.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -53,6 +53,35 @@ pub fn ahead_of(body: BoxBody, ahead: Ahead) -> BoxBody {
     State::default().go_on(body, ahead)
 }
 
+thread_local! {
+    /// Bytes of answers that all readers of this thread's worker have yet to take from memory.
+    static HELD: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Bytes of origins' answers that wait in memory for their clients, of this thread's worker.
+pub fn held() -> usize {
+    HELD.get()
+}
+
+/// Bytes in memory of one answer, among those of all.
+#[derive(Default)]
+struct Counted(u64);
+
+impl Counted {
+    /// There are so many now.
+    fn set(&mut self, bytes: u64) {
+        let before = std::mem::replace(&mut self.0, bytes);
+        // At the end of a thread its figure may be gone before what it counts.
+        let _ = HELD.try_with(|held| held.set((held.get() as u64 + bytes).saturating_sub(before) as usize));
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
 /// What was read and not yet taken. Memory comes before the file; while the file holds something, what is new goes there.
 #[derive(Default)]
 struct State {
@@ -60,6 +89,7 @@ struct State {
     first: Bytes,
     queue: VecDeque<Bytes>,
     queued: u64,
+    counted: Counted,
     file: Option<TempFile>,
     written: u64,
     read: u64,
@@ -118,6 +148,7 @@ impl State {
 
     fn push(&mut self, piece: Bytes) {
         self.queued += piece.len() as u64;
+        self.counted.set(self.queued);
         self.queue.push_back(piece);
     }
 
@@ -244,6 +275,8 @@ impl Body for Reader {
             let mut state = this.shared.borrow_mut();
             if let Some(piece) = state.queue.pop_front() {
                 state.queued -= piece.len() as u64;
+                let queued = state.queued;
+                state.counted.set(queued);
                 let pump = state.pump.take();
                 drop(state);
                 wake(pump);
@@ -274,6 +307,7 @@ impl Drop for Reader {
         let mut state = self.shared.borrow_mut();
         state.gone = true;
         state.queue.clear();
+        state.counted.set(0);
         let pump = state.pump.take();
         drop(state);
         wake(pump);

@@ -17,6 +17,11 @@ impl Counter {
         self.0.store(self.0.load(Relaxed).saturating_sub(count), Relaxed);
     }
 
+    /// The count is so large now: for what is measured, and not added up.
+    pub fn set(&self, count: u64) {
+        self.0.store(count, Relaxed);
+    }
+
     /// The count.
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)

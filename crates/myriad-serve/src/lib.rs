@@ -17,6 +17,7 @@ mod compile;
 mod explain;
 mod features;
 mod greeting;
+mod machine;
 mod phases;
 mod quic;
 mod service;

@@ -11,7 +11,7 @@ pub struct ZoneStats {
     pub bytes: usize,
     /// Bytes among them that are reserved for key notes, and not used yet.
     pub unused_notes: usize,
-    /// The cap, in bytes.
+    /// The cap that holds now, in bytes: that of the limits, or less for want of memory ([`crate::Zone::press`]).
     pub limit_bytes: usize,
     /// Look-ups and claims that found an object.
     pub hits: u64,

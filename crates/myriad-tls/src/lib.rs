@@ -50,6 +50,7 @@ pub use peers::origins::{OneCertificate, believing_any};
 pub use resolve::resolve;
 pub use resume::keeper::KeepTicketKeys;
 pub use resume::kept::Kept;
+pub use resume::sessions::session_bytes;
 pub use server::chosen::with_certificates;
 pub use server::config::{asking_for_protocols, server_config, with_http2, with_protocols};
 pub use server::identities::{are_named, is_clients, is_ordered};

@@ -2,6 +2,7 @@
 
 mod amount;
 mod list;
+mod memory;
 mod page;
 mod peer;
 mod purge;
@@ -9,6 +10,7 @@ mod zone;
 
 pub use amount::{count, duration, size};
 pub use list::{list_head, list_line};
+pub use memory::memory;
 pub use page::page;
 pub use peer::{peer_head, peer_line};
 pub use purge::{purge, purge_total};

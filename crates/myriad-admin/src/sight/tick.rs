@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{PeerReport, RequestCounts};
+use crate::{MemoryTick, PeerReport, RequestCounts};
 
 /// A tick.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub struct Tick {
     pub first_byte: FirstByte,
     /// Connections now.
     pub connections: Connections,
+    /// Memory of the worker process.
+    pub memory: MemoryTick,
     /// Servers of groups, at most 200.
     pub origins: Vec<PeerReport>,
     /// Queues before origins (`origin_queue`).

@@ -22,7 +22,7 @@ pub use location::{
     Condition, FileTest, IfBlock, LimitExcept, LocationConf, MakeFunction, Matcher, RewriteFlag, RewriteStep,
     StringTest,
 };
-pub use main_conf::{ControlSocket, HistoryFile, MainConf, WorkerProcesses};
+pub use main_conf::{ControlSocket, HistoryFile, MainConf, MemoryLimit, WorkerProcesses};
 pub use server::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf, ServerName};
 pub use sticky::{Sticky, StickyCookie, StickyExpiry, StickyLearn};
 pub use upstream::{Balance, Least, Moment, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer};

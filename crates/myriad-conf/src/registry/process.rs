@@ -5,7 +5,7 @@ use super::{
     Arguments, Arity, Block, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between, block, set, syslog,
 };
 use crate::{
-    model::{MainConf, WorkerProcesses},
+    model::{MainConf, MemoryLimit, WorkerProcesses},
     settings::{ErrorLog, Level, Settings},
 };
 
@@ -48,6 +48,15 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Main.size => Some worker_rlimit_core),
         "Limit of a core file's size.",
     ),
+    Directive::new(
+        "memory_limit",
+        MAIN,
+        ONE,
+        Set::Main(memory_limit),
+        "Memory of the worker process: a size of 64m or more, a part of the machine's memory as `25%` (or of the control group's, where that is less), or `off`. As it comes near, zones shrink, then idle connections are closed, then requests for origins get 503.",
+    )
+    .default("off")
+    .own(),
     Directive::new(
         "worker_shutdown_timeout",
         MAIN,
@@ -161,6 +170,24 @@ fn worker_processes(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
             Ok(count @ 1..=4096) => WorkerProcesses::Count(count),
             _ => return Err(args.invalid(0, "\"auto\" or a number from 1 to 4096")),
         }
+    };
+    Ok(())
+}
+
+fn memory_limit(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+    let word = args.bytes(0);
+    let must_be =
+        || format!("\"off\", a part from 1% to 100%, or a size of {}m or more", MemoryLimit::LEAST >> 20);
+    let percent = |digits: &[u8]| {
+        std::str::from_utf8(digits).ok()?.parse().ok().filter(|part| (1..=100).contains(part))
+    };
+    main.memory_limit = match (word, word.strip_suffix(b"%")) {
+        (b"off", _) => MemoryLimit::Off,
+        (_, Some(digits)) => MemoryLimit::Percent(percent(digits).ok_or_else(|| args.invalid(0, must_be()))?),
+        _ => match args.size(0) {
+            Ok(bytes) if bytes >= MemoryLimit::LEAST => MemoryLimit::Bytes(bytes),
+            _ => return Err(args.invalid(0, must_be())),
+        },
     };
     Ok(())
 }

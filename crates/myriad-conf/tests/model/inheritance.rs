@@ -1,6 +1,6 @@
 use myriad_conf::testing::{ENVIRONMENT, URL};
 use myriad_conf::{
-    model::{MainConf, RewriteStep, WorkerProcesses},
+    model::{MainConf, MemoryLimit, RewriteStep, WorkerProcesses},
     settings::{Handler, MinRate},
 };
 
@@ -26,7 +26,7 @@ fn an_empty_configuration_has_the_defaults() {
 fn main_and_events_fill_the_main_part() {
     let main = model(
         "user www web; worker_processes auto; pid run.pid; daemon off; env A=b; env C; worker_rlimit_nofile 65535;
-         worker_shutdown_timeout 10s; error_log stderr; error_log e.log info; events { worker_connections 768; }",
+         worker_shutdown_timeout 10s; memory_limit 25%; error_log stderr; error_log e.log info; events { worker_connections 768; }",
     )
     .main;
     assert_eq!(main.worker_processes, WorkerProcesses::Auto);
@@ -34,6 +34,7 @@ fn main_and_events_fill_the_main_part() {
         (main.worker_connections, main.daemon, main.worker_shutdown_timeout),
         (768, false, Some(10_000))
     );
+    assert_eq!(main.memory_limit, MemoryLimit::Percent(25));
     assert_eq!(main.user.unwrap().bytes(), b"www");
     assert_eq!(main.group.unwrap().bytes(), b"web");
     assert_eq!(texts(&main.env), ["A=b", "C"]);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use myriad_admin::{Ended, Reply};
 use myriad_log::ErrorLog;
 
+use super::memory::Memory;
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::sight::Sight;
 use myriad_page::PageZone;
@@ -22,6 +23,8 @@ pub struct Administrator {
     pub(super) log: ErrorLog,
     /// Groups of origins with the block that each stands in, in the order of their names.
     pub(crate) groups: Vec<(&'static str, GroupControl)>,
+    /// The memory of the process.
+    pub(crate) memory: Memory,
     /// What is seen of the running server; none where nobody looks.
     sight: Option<Arc<Sight>>,
 }
@@ -38,7 +41,14 @@ impl Administrator {
         let of_stream = runtime.stream_groups.iter().map(|group| ("stream", group.clone()));
         let mut groups: Vec<_> = of_http.chain(of_stream).collect();
         groups.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));
-        Self { zones, patience: u64::MAX, log: runtime.zone_log.clone(), groups, sight: None }
+        Self {
+            zones,
+            patience: u64::MAX,
+            log: runtime.zone_log.clone(),
+            groups,
+            sight: None,
+            memory: Memory::of(runtime),
+        }
     }
 
     /// The same for requests over HTTP, whose answers have an end: a list says where the next one goes on.

@@ -1,6 +1,6 @@
 //! The answer to what an administrator asks, line by line.
 
-use myriad_admin::{Reply, Request};
+use myriad_admin::{Ended, Reply, Request};
 
 use super::administrator::{Administrator, Tell};
 
@@ -10,6 +10,10 @@ impl Administrator {
     pub fn answer(&self, request: &Request, tell: &mut Tell<'_>) {
         let end = match request {
             Request::Stats(request) => self.stats(request, tell),
+            Request::Memory(_) => {
+                tell(Reply::Memory(Box::new(self.memory.report(self.zones.iter()))));
+                Ok(Ended::default())
+            }
             Request::Pages(request) => self.list(request, tell),
             Request::Page(request) => self.show(request, tell),
             Request::Purge(request) => self.purge(request, tell),

@@ -19,7 +19,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Set::Settings(api),
     "Answers about the cache zones and groups of servers, and changes them with `write=on` and a secret, as JSON and by the names of NGINX Plus; about one zone alone with `zone=`.",
 )
-.differs("the paths of NGINX Plus but for `stream/zone_sync`, and no zones of `keyval`; beside them Myriad's own: `cache`, `cache/pages`, `cache/page`, `purge`, `upstreams`, and what is seen: `live`, `tops`, `history`, `purges`, `tags`, `inspect`, `reasons`; `zone=NAME` and `secret_sha256=HASH` bound it")];
+.differs("the paths of NGINX Plus but for `stream/zone_sync`, and no zones of `keyval`; beside them Myriad's own: `cache`, `cache/pages`, `cache/page`, `purge`, `upstreams`, and what is seen: `live`, `memory`, `tops`, `history`, `purges`, `tags`, `inspect`, `reasons`; `zone=NAME` and `secret_sha256=HASH` bound it")];
 
 /// `api [write=on|off] [zone=NAME] [secret_sha256=HASH]`.
 fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

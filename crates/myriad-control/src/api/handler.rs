@@ -5,8 +5,8 @@ use std::pin::Pin;
 
 use myriad_admin::sight::{HistoryRequest, PurgesRequest, TagsRequest, TopsRequest};
 use myriad_admin::{
-    MOST_REQUEST_BYTES, PageRequest, PagesRequest, Reply, Request as Asked, StatsRequest, UpstreamsRequest,
-    parse_purge, parse_upstream_change,
+    MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest, Reply, Request as Asked, StatsRequest,
+    UpstreamsRequest, parse_purge, parse_upstream_change,
 };
 use myriad_http::body::Body as _;
 use myriad_http::{Known, Method};
@@ -28,13 +28,14 @@ use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Handler, Request};
 
 /// Myriad's own paths: what is not among them is not answered. The document of OpenAPI describes each.
-const PATHS: [&str; 12] = [
+const PATHS: [&str; 13] = [
     "cache",
     "cache/pages",
     "cache/page",
     "history",
     "inspect",
     "live",
+    "memory",
     "purge",
     "purges",
     "reasons",
@@ -198,6 +199,7 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Result<Ca
         b"cache" => known(request, &["zone"], |arguments| {
             Ok(Asked::Stats(StatsRequest { zone: arguments.take("zone") }))
         }),
+        b"memory" => known(request, &[], |_| Ok(Asked::Memory(MemoryRequest::default()))),
         b"cache/pages" => known(request, &["zone", "host", "match", "limit", "after"], pages),
         b"cache/page" => known(request, &["page", "zone"], |arguments| {
             let page = arguments.take("page").ok_or("\"page\" is missing: a URL or a key")?;
@@ -310,7 +312,7 @@ async fn wait(exchange: &mut Exchange, call: Call, scope: Scope) -> Step {
         Asked::Pages(_) | Asked::Page(_) => "pages",
         Asked::Purge(_) | Asked::Purges(_) => "purges",
         Asked::Upstreams(_) | Asked::ChangeUpstream(_) => "servers",
-        Asked::Live(_) | Asked::Tops(_) | Asked::History(_) | Asked::Tags(_) => "",
+        Asked::Memory(_) | Asked::Live(_) | Asked::Tops(_) | Asked::History(_) | Asked::Tags(_) => "",
     };
     let is_one = matches!(asked, Asked::Page(_));
     let Some(turn) = Turn::take() else {

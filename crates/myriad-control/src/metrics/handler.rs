@@ -7,7 +7,7 @@ use myriad_http::{Known, Method};
 use myriad_net::ResponseBody;
 
 use super::text::{Form, Page};
-use super::{origins, site, zones};
+use super::{memory, origins, site, zones};
 use crate::api::{Scope, Turn, admit, explained};
 use myriad_exchange::exchange::{Answer, Exchange, Handler, Step};
 use myriad_exchange::runtime::Runtime;
@@ -85,6 +85,7 @@ pub(super) fn text(runtime: &Runtime, form: Form) -> String {
     let now = TrafficSnapshot::read(runtime);
     let mut page = Page::new(form);
     site::write(&now, &mut page);
+    memory::write(runtime, &mut page);
     zones::write(&now, runtime, &mut page);
     origins::write(&now, &mut page);
     page.end()

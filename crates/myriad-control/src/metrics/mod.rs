@@ -8,6 +8,7 @@
 
 mod directives;
 mod handler;
+mod memory;
 mod origins;
 mod site;
 #[cfg(test)]

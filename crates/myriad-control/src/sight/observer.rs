@@ -108,6 +108,7 @@ impl Observer {
                 writing: now.writing(),
                 waiting: now.waiting(),
             },
+            memory: administrator.memory.tick(),
             origins: origins(administrator),
             queues: origin_queue::reports(),
             zones: zones.iter().map(|zone| self.zone(zone, look.at_ms)).collect(),

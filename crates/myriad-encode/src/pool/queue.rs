@@ -20,7 +20,7 @@ pub struct PoolCounters {
     pub panicked: u64,
     /// Jobs dropped because their key was there already.
     pub duplicates: u64,
-    /// Jobs dropped because the queue was full.
+    /// Jobs dropped because the queue was full, or the pool rested.
     pub dropped: u64,
     /// CPU time that jobs have used.
     pub cpu: Duration,
@@ -44,4 +44,8 @@ pub(super) struct State {
     pub(super) budget: Budget,
     pub(super) counters: PoolCounters,
     pub(super) stopping: bool,
+    /// No job is taken, for want of memory.
+    pub(super) resting: bool,
+    /// How often threads were told to take in memory that others have freed.
+    pub(super) take_ins: u64,
 }

@@ -175,3 +175,20 @@ fn stop_does_not_wait_for_the_budget() {
     assert!(start.elapsed() < Duration::from_secs(20));
     assert_eq!(pool.counters().panicked, 0);
 }
+
+#[test]
+fn pool_that_rests_drops_what_waits_and_what_comes_until_it_goes_on() {
+    let pool = Pool::start(&unlimited(1, 10)).unwrap();
+    let (job, has_begun, end) = gate();
+    assert_eq!(pool.submit(1, job), Submitted::Queued);
+    has_begun.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(pool.submit(2, || panic!("dropped")), Submitted::Queued);
+    pool.rest(true);
+    assert_eq!(pool.counters().waiting, 0);
+    assert_eq!(pool.submit(3, || panic!("not taken")), Submitted::Resting);
+    end.send(()).unwrap();
+    pool.rest(false);
+    let (ran, has_run) = channel();
+    assert_eq!(pool.submit(3, move || ran.send(()).unwrap()), Submitted::Queued);
+    has_run.recv_timeout(PATIENCE).unwrap();
+}

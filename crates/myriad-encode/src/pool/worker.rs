@@ -12,7 +12,8 @@ use super::queue::{Job, Shared, State};
 /// Runs jobs until the pool stops.
 pub(super) fn run(shared: &Shared, niceness: i32) {
     lower_priority(niceness);
-    while let Some((key, job)) = next(shared) {
+    let mut take_ins = 0;
+    while let Some((key, job)) = next(shared, &mut take_ins) {
         let before = thread_cpu();
         let ended = catch_unwind(AssertUnwindSafe(job)).is_ok();
         let spent = thread_cpu().saturating_sub(before);
@@ -29,11 +30,16 @@ pub(super) fn run(shared: &Shared, niceness: i32) {
 }
 
 /// Waits for a job and for the budget to allow it; `None` when the pool stops.
-fn next(shared: &Shared) -> Option<(u64, Job)> {
+fn next(shared: &Shared, take_ins: &mut u64) -> Option<(u64, Job)> {
     let mut state: MutexGuard<'_, State> = shared.state.lock();
     loop {
         if state.stopping {
             return None;
+        }
+        if state.take_ins != *take_ins {
+            *take_ins = state.take_ins;
+            MutexGuard::unlocked(&mut state, myriad_memory::take_in);
+            continue;
         }
         if state.waiting.is_empty() {
             shared.wake.wait(&mut state);

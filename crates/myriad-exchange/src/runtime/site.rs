@@ -19,6 +19,7 @@ use super::{
     Place, PlaceId, PlannedStaple, ServerId, ServerPurge, Shortcut, VariableRef, VariableRegistry,
 };
 use crate::exchange::Request;
+use crate::pressure::Pressure;
 use crate::traffic::{Traffic, TrafficZone};
 use myriad_page::PageZone;
 
@@ -82,6 +83,8 @@ pub struct Runtime {
     pub atlas: Atlas,
     /// What its workers have counted.
     pub traffic: Arc<Traffic>,
+    /// How much memory the process lacks.
+    pub pressure: Arc<Pressure>,
     /// The traffic zones of its servers and locations, each once, in the order of kinds and names.
     pub traffic_zones: Vec<Arc<TrafficZone>>,
 }

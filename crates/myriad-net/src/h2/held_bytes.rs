@@ -6,9 +6,11 @@
 
 use std::cell::Cell;
 
+use crate::memory_figures;
+
 /// Most bytes of pieces that a connection holds before it fetches no more.
 const CONNECTION: usize = 1 << 20;
-/// The bound of a connection where all connections of the worker hold more than [`WORKER`].
+/// The bound of a connection where all connections of the worker hold more than [`WORKER`], or the process is short of memory.
 const CONNECTION_AMONG_MANY: usize = 64 << 10;
 const WORKER: usize = 64 << 20;
 
@@ -34,8 +36,18 @@ impl HeldBytes {
 
     /// Whether nothing more is to be fetched.
     pub(super) fn is_full(&self) -> bool {
-        self.0 >= if ALL.get() > WORKER { CONNECTION_AMONG_MANY } else { CONNECTION }
+        self.0
+            >= if ALL.get() > WORKER || memory_figures::is_short() {
+                CONNECTION_AMONG_MANY
+            } else {
+                CONNECTION
+            }
     }
+}
+
+/// What all connections of this thread's worker hold.
+pub(super) fn of_all() -> usize {
+    ALL.get()
 }
 
 impl Drop for HeldBytes {

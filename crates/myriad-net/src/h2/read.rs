@@ -10,6 +10,7 @@ use myriad_http::{Known, Method, ParseError, RequestHead};
 
 use super::driver::{Driver, READ_AHEAD_STREAM};
 use super::exchange::{Exchange, Stage};
+use crate::memory_figures;
 use crate::multiplex::Feed;
 use crate::patience::AS_MOVED;
 use crate::request_body::RequestBody;
@@ -149,7 +150,8 @@ impl<S: Service> Driver<S> {
 
     /// Gives back to the client what was read of its body, and what is to be said of it.
     pub(super) fn tend(&mut self, stream: u32) {
-        let (may_widen, preread) = (self.read_ahead < READ_AHEAD, u64::from(self.limits.preread));
+        let (may_widen, preread) =
+            (self.read_ahead < READ_AHEAD && !memory_figures::is_short(), u64::from(self.limits.preread));
         let Some(exchange) = self.exchange(stream) else { return };
         let Some(feed) = &exchange.feed else { return };
         let (released, go_on) = (feed.take_released(), feed.take_continue());

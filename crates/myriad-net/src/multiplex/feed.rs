@@ -9,6 +9,7 @@ use bytes::{Bytes, BytesMut};
 use myriad_http::body::BodyError;
 
 use crate::deadline::Deadline;
+use crate::memory_figures::{BODIES, Counted};
 use crate::patience::{AS_MOVED, Patience, Terms};
 
 /// Shorter pieces than this are joined as they come, bytes: a body in frames of one byte would cost a hundred times its
@@ -39,6 +40,8 @@ struct State {
     tail: BytesMut,
     /// Bytes of both.
     held: u64,
+    /// The same, among those of all connections; none where there was never any.
+    counted: Option<Counted>,
     /// Bytes put in so far.
     received: u64,
     /// Bytes that the fields announced.
@@ -95,7 +98,7 @@ impl Feed {
     pub fn push(&self, piece: &[u8]) {
         let mut state = self.inner.state.borrow_mut();
         state.received += piece.len() as u64;
-        state.held += piece.len() as u64;
+        state.hold(piece.len());
         if piece.len() < SHORT {
             state.tail.extend_from_slice(piece);
         } else {
@@ -242,8 +245,16 @@ fn wake_reader(mut state: std::cell::RefMut<'_, State>) {
 }
 
 impl State {
+    fn hold(&mut self, more: usize) {
+        self.held += more as u64;
+        self.counted.get_or_insert_with(|| Counted::new(&BODIES, 0)).set(self.held as usize);
+    }
+
     fn release(&mut self, count: usize) {
         self.held -= count as u64;
+        if let Some(counted) = &mut self.counted {
+            counted.set(self.held as usize);
+        }
         self.released += count;
         self.wake_driver();
     }

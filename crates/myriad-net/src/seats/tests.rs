@@ -106,3 +106,47 @@ fn only_connections_that_are_open_are_visited() {
     seats.each_client(|connection| seen.push(connection.id));
     assert_eq!(seen, [2]);
 }
+
+#[test]
+fn for_want_of_memory_the_oldest_idle_ones_are_closed_and_busy_ones_stay() {
+    let seats = Seats::new(100);
+    let all = clients(&seats, 0..11);
+    for (connection, _) in &all {
+        let waited = REST_TICKS.cast_unsigned() + 10 - connection.id as u32;
+        connection.activity.set(Activity::idle(deadline::tick().wrapping_sub(waited), 0));
+    }
+    all[0].0.go_on();
+    // A newcomer's request is on its way.
+    all[10].0.activity.set(Activity::idle(deadline::tick(), 0));
+    let long_ago = deadline::tick().wrapping_sub(STALL_TICKS.cast_unsigned());
+    all[9].0.activity.set(Activity::stalled(long_ago, 0));
+    assert_eq!(seats.relieve(3), Relieved { idle: 3, stalled: 0 });
+    assert_eq!(gone(&all), [1, 2, 3]);
+    assert_eq!(seats.relieve(100), Relieved { idle: 5, stalled: 1 });
+    assert_eq!(gone(&all), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert_eq!(seats.take_shortage(), None, "seats there were enough");
+}
+
+#[test]
+fn without_memory_a_newcomer_needs_somebody_who_gives_way() {
+    let seats = Seats::new(100);
+    let all = clients(&seats, 0..2);
+    let long_ago = deadline::tick().wrapping_sub(REST_TICKS.cast_unsigned());
+    for (it, _) in &all {
+        it.activity.set(Activity::idle(long_ago, 0));
+    }
+    crate::memory::set_stage(myriad_memory::Stage::Closing);
+    assert!(seats.make_room() && gone(&all).is_empty());
+    crate::memory::set_stage(myriad_memory::Stage::Refusing);
+    assert!(seats.has_room() && seats.make_room());
+    assert_eq!(gone(&all), [0]);
+    for (it, _) in &all {
+        it.go_on();
+    }
+    assert!(!seats.has_room());
+    seats.note_refused();
+    assert_eq!((seats.take_shortage(), seats.relieve(0)), (None, Relieved { idle: 1, stalled: 0 }));
+    drop(all);
+    assert!(seats.has_room(), "where nobody is, somebody may come");
+    crate::memory::set_stage(myriad_memory::Stage::Normal);
+}

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 use rustls::ServerConnection;
 
 use super::records::Records;
+use crate::memory_figures::{Counted, SESSIONS};
 use crate::transport::Transport;
 
 /// Most plain bytes that are encrypted at once: what a slow client has not taken yet stays unencrypted.
@@ -22,11 +23,17 @@ pub(crate) struct Session {
     in_flight: usize,
     /// How large records are, where the configuration leaves it open.
     records: Option<Records>,
+    _counted: Counted,
 }
 
 impl Session {
     pub(super) fn new(tls: ServerConnection, sizes_records: bool) -> Self {
-        Self { tls, in_flight: 0, records: sizes_records.then(Records::default) }
+        Self {
+            tls,
+            in_flight: 0,
+            records: sizes_records.then(Records::default),
+            _counted: Counted::new(&SESSIONS, 1),
+        }
     }
 
     /// Whether what is read may have been sent by somebody else before: the handshake is not over (RFC 8446 section 8).

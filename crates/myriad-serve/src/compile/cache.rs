@@ -13,6 +13,7 @@ use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
 
 use super::Compile;
 use super::fields::{announced, hidden, lower};
+use crate::machine;
 use myriad_cache::device_class::DeviceClass;
 use myriad_cache::settings::{CacheRules, CacheSettings, CacheZone, cache_key};
 use myriad_control::purge;
@@ -152,7 +153,7 @@ impl Compile<'_> {
     /// All zones without `memory=` share an eighth of the machine's memory.
     fn limits(&self, conf: &CacheZoneConf) -> ZoneLimits {
         let unsized_zones = self.http.cache_zones.iter().filter(|zone| zone.memory.is_none()).count().max(1);
-        let share = machine_memory() / 8 / unsized_zones as u64;
+        let share = machine::memory() / 8 / unsized_zones as u64;
         let memory_bytes = conf.memory.unwrap_or(share) as usize;
         ZoneLimits { memory_bytes, inactive_ms: conf.inactive, ..ZoneLimits::default() }
     }
@@ -178,14 +179,4 @@ fn disk_limits(conf: &CacheZoneConf) -> DiskLimits {
             threshold_ms: conf.manager_threshold,
         },
     }
-}
-
-/// Bytes of memory that this machine, or the control group around the process, allows.
-fn machine_memory() -> u64 {
-    let whole = rustix::system::sysinfo();
-    let whole = whole.totalram as u64 * u64::from(whole.mem_unit.max(1));
-    let limit = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-        .iter()
-        .find_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
-    limit.unwrap_or(u64::MAX).min(whole)
 }

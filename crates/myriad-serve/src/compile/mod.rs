@@ -39,6 +39,7 @@ use myriad_tls::{Files, TlsFiles};
 use myriad_upstream::{PeerStates, ResolverConfig};
 
 use myriad_exchange::exchange::variables::VariableNames;
+use myriad_exchange::pressure::Pressure;
 use myriad_exchange::runtime::{
     AcmePlan, Atlas, Loaded, MediaTypes, OriginGroup, Place, PlannedStaple, Reads, Runtime, Server, Shared,
 };
@@ -62,6 +63,8 @@ pub(crate) struct Kept {
     pub stream: myriad_stream::Kept,
     /// What was counted.
     pub traffic: Arc<Traffic>,
+    /// How much memory the process lacks.
+    pub pressure: Arc<Pressure>,
     /// Certificates that renew themselves.
     pub acme: myriad_tls::Orders,
     /// How many configurations have run before.
@@ -336,6 +339,7 @@ impl<'a> Compile<'a> {
             resolvers,
             atlas,
             traffic: Arc::clone(&around.kept.traffic),
+            pressure: Arc::clone(&around.kept.pressure),
             traffic_zones,
         })
     }

@@ -3,6 +3,7 @@
 mod end;
 mod history_file;
 mod inherited;
+mod memory;
 mod observing;
 mod orders;
 mod reload;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use myriad_memory::Stage;
 use myriad_net::QuicPlace;
 
 use myriad_exchange::runtime::Runtime;
@@ -31,6 +32,8 @@ pub(super) enum Order {
     },
     /// What is busy with an earlier configuration has so long to end.
     EndStragglers(Duration),
+    /// The process lacks memory, or has enough again: give back what is idle.
+    Relieve(Stage),
     /// Logs that only the worker knows, those whose paths hold variables, are to be opened anew.
     Reopen,
     /// Leave all lines of access logs to the threads that write them, and say so: the process is to end at once.

@@ -64,6 +64,7 @@ impl Site {
             }
         }
         *inner.observing.sight().sources.lock() = inherited.sources.into();
+        inner.watching.follow(&runtime, model.main.memory_limit);
         inner.observing.follow(&runtime, history_path(model, &inherited.prefix));
         let previous = std::mem::replace(&mut inner.runtime, runtime);
         let streams = std::mem::replace(&mut inner.streams, streams);

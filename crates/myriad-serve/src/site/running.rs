@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 
 use super::history_file::history_path;
 use super::inherited::Inherited;
+use super::memory::{Subject, Watching};
 use super::observing::Observing;
 use super::orders::Order;
 use super::sockets::{number, run};
@@ -73,6 +74,8 @@ pub(super) struct Inner {
     pub agents: Agents,
     /// What looks at the running site.
     pub observing: Observing,
+    /// What watches the memory of the process.
+    pub watching: Watching,
 }
 
 impl Site {
@@ -108,13 +111,14 @@ impl Site {
         files.keep_open(shortage::kept_files());
         let failure = Arc::<Failure>::default();
         let sight = Arc::new(Sight::new(count, myriad_net::clock::now_ms()));
+        let encoder = Arc::new(Pool::start(&PoolOptions::default())?);
         let shared = Shared {
             room,
             failure: Arc::clone(&failure),
             all_counters: Arc::clone(&kept.traffic.workers),
             logs: Arc::clone(&logs),
-            files,
-            encoder: Arc::new(Pool::start(&PoolOptions::default())?),
+            files: Arc::clone(&files),
+            encoder: Arc::clone(&encoder),
             sight: Arc::clone(&sight),
         };
         let mut workers = Vec::with_capacity(count);
@@ -124,6 +128,13 @@ impl Site {
         *sight.sources.lock() = inherited.sources.into();
         let history = history_path(model, &inherited.prefix);
         let observing = Observing::begin(sight, &runtime, history)?;
+        let subject = Subject {
+            pressure: Arc::clone(&runtime.pressure),
+            files,
+            encoder,
+            disks: disks.clone(),
+            workers: workers.iter().map(|worker| worker.orders.clone()).collect(),
+        };
         let mut quic = quic;
         run(&workers, (&runtime, streams.as_ref()), &sockets, &mut quic, None)?;
         inherited.relay.begin()?;
@@ -131,8 +142,9 @@ impl Site {
         agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
         agents.staple(&runtime.staples, &runtime.zone_log)?;
         kept.tls.settle(runtime.staples.iter().map(|planned| &planned.staple));
+        let watching = Watching::begin(subject, &runtime, model.main.memory_limit)?;
         kept.generations += 1;
-        let inner = Inner { kept, numbers, quic, runtime, streams, workers, agents, observing };
+        let inner = Inner { kept, numbers, quic, runtime, streams, workers, agents, observing, watching };
         Ok(Self {
             inner: Mutex::new(inner),
             logs,

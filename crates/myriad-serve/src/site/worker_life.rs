@@ -14,6 +14,7 @@ use myriad_upstream::{TellHealth, TellUnresolved};
 use tokio::sync::mpsc as channel;
 use tokio::task::JoinHandle;
 
+use super::memory;
 use super::orders::{Order, QuicSockets, Socket};
 use crate::phases::Phases;
 use crate::service::SiteService;
@@ -86,6 +87,11 @@ pub(super) async fn work(
             Order::EndStragglers(after) => {
                 if let Some((_, worker)) = &running {
                     worker.end_stragglers(after);
+                }
+            }
+            Order::Relieve(stage) => {
+                if let Some((service, _)) = &running {
+                    memory::relieve(&state, &service.current().runtime.pressure, stage);
                 }
             }
             Order::Reopen => state.logs.reopen(),
@@ -221,6 +227,7 @@ async fn housekeeping(service: Rc<SiteService>, room: Room, logs: Arc<Logs>) {
         tokio::time::sleep(HOUSEKEEPING).await;
         let site = service.current();
         site.worker.logs.flush(false);
+        memory::measure(&site.worker);
         shortage::report(&site.worker.seats, room, &site.runtime.zone_log);
         let now = myriad_net::clock::now_ms();
         if site.worker.number == 0 {

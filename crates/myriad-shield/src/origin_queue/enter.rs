@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::traffic::QueueEnd;
+use myriad_memory::Stage;
 use myriad_upstream::OriginError;
 
 use super::class::Class;
@@ -83,14 +84,23 @@ fn class(exchange: &mut Exchange) -> Class {
     }
 }
 
+/// Seconds after which a visitor comes again who was sent away for want of memory: some time more than idle connections take to be
+/// closed, and zones to shrink.
+const WITHOUT_MEMORY_S: u64 = 5;
+
 /// Tells a visitor for whom the origin was not asked when to come again (RFC 9110 section 10.2.3): when those who wait now are
-/// served or gone.
+/// served or gone, or there is memory again.
 pub fn retry_later(exchange: &mut Exchange, status: u16) {
-    let Some(queue) = exchange.request.place().features.get::<OriginQueue>() else { return };
     if status != 503 {
         return;
     }
-    let seconds = queue.rules.timeout_ms.div_ceil(1000).clamp(1, 3600);
+    let request = &exchange.request;
+    let seconds = if request.runtime().pressure.stage() == Stage::Refusing {
+        WITHOUT_MEMORY_S
+    } else {
+        let Some(queue) = request.place().features.get::<OriginQueue>() else { return };
+        queue.rules.timeout_ms.div_ceil(1000).clamp(1, 3600)
+    };
     let carried = exchange.request.errors.carried.get_or_insert_default();
     carried.lines.extend_from_slice(format!("Retry-After: {seconds}\r\n").as_bytes());
 }

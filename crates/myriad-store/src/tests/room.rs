@@ -196,3 +196,30 @@ fn the_labels_of_a_page_are_accounted_with_it() {
     zone.remove(KeyRef::new(b"/plain"));
     assert_eq!(zone.stats().bytes, empty);
 }
+
+#[test]
+fn pressed_zone_shrinks_by_steps_stores_within_its_cap_and_grows_again() {
+    let zone = zone(4 << 20);
+    for n in 0..800 {
+        put(&zone, &key(n), n as u64, 4000, 1);
+    }
+    let full = zone.stats();
+    assert!(full.bytes > 3 << 20, "{full:?}");
+    zone.press(1 << 20);
+    assert_eq!(zone.stats().keys, full.keys, "nothing leaves before a step");
+    assert_eq!(zone.shrink(10), 10);
+    assert_eq!(zone.stats().keys, full.keys - 10);
+    while zone.shrink(100) > 0 {}
+    let less = zone.stats();
+    assert!((800 << 10..=1 << 20).contains(&less.bytes) && less.limit_bytes == 1 << 20, "{less:?}");
+    for n in 800..900 {
+        put(&zone, &key(n), n as u64, 4000, 2);
+        assert!(zone.stats().bytes <= 1 << 20);
+        assert!(zone.get(KeyRef::new(&key(n)), plain, 3).is_some(), "what is new takes the place of others");
+    }
+    // A reload says the same size once more: that is no reason to grow.
+    zone.resize(zone.limits());
+    assert_eq!(zone.stats().limit_bytes, 1 << 20);
+    zone.press(usize::MAX);
+    assert_eq!((zone.stats().limit_bytes, zone.shrink(10)), (4 << 20, 0));
+}

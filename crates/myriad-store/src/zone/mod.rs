@@ -52,6 +52,8 @@ pub(crate) struct Inner<M: Metadata> {
     shards: Box<[Mutex<Shard<M>>]>,
     ledger: Ledger,
     limits: RwLock<ZoneLimits>,
+    /// What the process lets it hold for want of memory; [`usize::MAX`] where it lacks none.
+    pressed: AtomicUsize,
     /// Orders fetches and purges.
     sequence: AtomicU64,
     purges: LivePurges<M>,
@@ -86,6 +88,7 @@ impl<M: Metadata> Zone<M> {
             shards: (0..shards).map(|_| Mutex::new(Shard::new(note_sets, seed))).collect(),
             ledger,
             limits: RwLock::new(limits),
+            pressed: AtomicUsize::new(usize::MAX),
             sequence: AtomicU64::new(1),
             purges: LivePurges::new(seed),
             purge_sweep: Mutex::default(),
@@ -112,8 +115,8 @@ impl<M: Metadata> Zone<M> {
     /// Changes the limits, as a reload may; evicts down to a smaller cap before it returns.
     pub fn resize(&self, limits: ZoneLimits) {
         *self.inner.limits.write() = limits;
-        self.inner.ledger.set_limit(limits.memory_bytes);
-        while self.inner.ledger.used() > limits.memory_bytes && self.evict_one(None) {}
+        let cap = self.hold_cap();
+        while self.inner.ledger.used() > cap && self.evict_one(None) {}
     }
 
     /// Finds the object under `key`, fresh or stale. Where the key has a selector, `variant` derives this request's

@@ -81,6 +81,37 @@ impl<M: Metadata> Zone<M> {
         false
     }
 
+    /// Bounds the zone to so many bytes for want of memory, [`usize::MAX`] where there is enough, beside what the configuration says.
+    /// From now on what is stored displaces what is there; what is too much leaves by [`Self::shrink`].
+    pub fn press(&self, bytes: usize) {
+        self.inner.pressed.store(bytes, Relaxed);
+        self.hold_cap();
+    }
+
+    /// Bytes that it holds now.
+    pub fn used(&self) -> usize {
+        self.inner.ledger.used()
+    }
+
+    /// Bytes that it may hold now.
+    pub fn cap(&self) -> usize {
+        self.inner.ledger.limit()
+    }
+
+    /// Evicts down to the cap, at most so many keys, and returns how many. Each is taken out under the lock of its shard, which is let
+    /// go before the next: a look-up waits for one of them at most. What lies on disk stays there.
+    pub fn shrink(&self, keys: usize) -> usize {
+        let ledger = &self.inner.ledger;
+        (0..keys).take_while(|_| ledger.used() > ledger.limit() && self.evict_one(None)).count()
+    }
+
+    /// The cap that holds: what the configuration says, or less for want of memory.
+    pub(super) fn hold_cap(&self) -> usize {
+        let cap = self.limits().memory_bytes.min(self.inner.pressed.load(Relaxed));
+        self.inner.ledger.set_limit(cap);
+        cap
+    }
+
     /// Remembers why an entry was taken out.
     pub(super) fn note_gone(&self, entry: &Entry<M>, why: Gone) {
         self.inner.gone.note(entry.key(self.inner.seed()).hash(), why);

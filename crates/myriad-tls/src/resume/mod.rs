@@ -3,7 +3,7 @@
 pub(crate) mod keeper;
 pub(crate) mod kept;
 mod session_context;
-mod sessions;
+pub(crate) mod sessions;
 pub(crate) mod setup;
 mod ticket_key;
 mod tickets;

@@ -2,6 +2,7 @@
 //! taken once only.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use myriad_bounded::Lru;
 use parking_lot::Mutex;
@@ -17,12 +18,26 @@ const LARGEST: usize = 8192;
 #[derive(Default)]
 pub(crate) struct SessionStore(Mutex<Shelf>);
 
-/// Sessions, the oldest of which leave first: an entry weighs its bytes.
-struct Shelf(Lru<Vec<u8>, Kept>);
+/// Bytes of the sessions of all caches.
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes of the sessions that all caches of the process hold (`ssl_session_cache`).
+pub fn session_bytes() -> u64 {
+    BYTES.load(Relaxed)
+}
+
+/// Sessions, the oldest of which leave first: an entry weighs its bytes. Behind them, what of them is among [`BYTES`].
+struct Shelf(Lru<Vec<u8>, Kept>, u64);
 
 impl Default for Shelf {
     fn default() -> Self {
-        Self(Lru::new(LARGEST as u64))
+        Self(Lru::new(LARGEST as u64), 0)
+    }
+}
+
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        BYTES.fetch_sub(self.1, Relaxed);
     }
 }
 
@@ -44,6 +59,21 @@ impl Shelf {
                 break;
             }
         }
+        self.count();
+    }
+
+    /// Removes a session.
+    fn take(&mut self, key: &[u8]) -> Option<Kept> {
+        let kept = self.0.remove(key);
+        self.count();
+        kept
+    }
+
+    /// Counts what it holds now. What wraps here is put right by what is added.
+    fn count(&mut self) {
+        let now = self.0.weight();
+        let before = std::mem::replace(&mut self.1, now);
+        BYTES.fetch_add(now.wrapping_sub(before), Relaxed);
     }
 
     fn get(&self, key: &[u8], now_s: u64) -> Option<&Kept> {
@@ -82,7 +112,7 @@ impl StoresServerSessions for Sessions {
     }
 
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let kept = self.store.0.lock().0.remove(key)?;
+        let kept = self.store.0.lock().take(key)?;
         (kept.expires_s >= now_s()).then_some(kept.value)
     }
 
@@ -126,6 +156,17 @@ mod tests {
             assert!(sessions.take(&[key]).is_some());
         }
         assert_eq!(sessions.store.0.lock().0.weight(), 0);
+    }
+
+    #[test]
+    fn bytes_of_a_cache_are_those_of_its_sessions() {
+        let mut shelf = Shelf::default();
+        shelf.put(vec![1], vec![0; 99], 100, 0, 10);
+        shelf.put(vec![2], vec![0; 49], 100, 0, 10);
+        assert_eq!(shelf.1, 150);
+        assert!(shelf.take(&[1]).is_some());
+        assert_eq!(shelf.1, 50);
+        assert!(session_bytes() >= 50, "other tests have caches, too");
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The control socket and the commands that speak to it.
 //!
 //! ```text
-//! myriad purge, cache, upstream --JSON lines--> control socket ---> worker process: ControlServer -> Administrator
+//! myriad purge, cache, memory, upstream --JSON lines--> control socket ---> worker process: ControlServer -> Administrator
 //!                                            made by the supervisor, which keeps it over reloads and respawns
 //! ```
 
 mod cache;
 mod client;
+mod memory;
 mod options;
 mod output;
 mod purge;
@@ -20,6 +21,7 @@ use std::process::ExitCode;
 use crate::version;
 pub(crate) use cache::USAGE as CACHE_USAGE;
 pub(crate) use client::Running;
+pub(crate) use memory::USAGE as MEMORY_USAGE;
 pub(crate) use options::{Act, Known, Words, too_much};
 pub(crate) use output::{Output, found};
 pub(crate) use purge::USAGE as PURGE_USAGE;
@@ -29,6 +31,7 @@ pub(crate) use upstream::USAGE as UPSTREAM_USAGE;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Cache,
+    Memory,
     Purge,
     Upstream,
 }
@@ -38,6 +41,7 @@ impl Command {
     pub(crate) fn named(word: &OsString) -> Option<Self> {
         match word.to_str() {
             Some("cache") => Some(Self::Cache),
+            Some("memory") => Some(Self::Memory),
             Some("purge") => Some(Self::Purge),
             Some("upstream") => Some(Self::Upstream),
             _ => None,
@@ -50,6 +54,8 @@ impl Command {
             Self::Cache => cache::parse(arguments).and_then(|command| {
                 command.map_or_else(|| Ok(help(cache::USAGE)), |command| cache::run(&command))
             }),
+            Self::Memory => memory::parse(arguments)
+                .and_then(|words| words.map_or_else(|| Ok(help(memory::USAGE)), |words| memory::run(&words))),
             Self::Purge => purge::parse(arguments).and_then(|command| {
                 command.map_or_else(|| Ok(help(purge::USAGE)), |command| purge::run(&command))
             }),

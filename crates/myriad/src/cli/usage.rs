@@ -19,6 +19,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad certificates [-p prefix] [-c filename] | wordpress ...
        myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
        myriad cache ls | show URL | stats        (each has its --help)
+       myriad memory
        myriad upstream ls | down | drain | up [GROUP [SERVER]]
        myriad upgrade [-p prefix] [-c filename] | --pid-file FILE
        myriad takeover [--apply | --undo] [-c filename]
@@ -103,7 +104,7 @@ pub(crate) fn usage_of_server_and_site() -> (&'static str, String) {
 }
 
 /// Commands: first words of a command line that are no options.
-pub(crate) const COMMANDS: [&str; 16] = [
+pub(crate) const COMMANDS: [&str; 17] = [
     "cache",
     "certificates",
     "completions",
@@ -111,6 +112,7 @@ pub(crate) const COMMANDS: [&str; 16] = [
     "import",
     "log",
     "man",
+    "memory",
     "php",
     "purge",
     "takeover",

@@ -46,6 +46,7 @@ pub(super) fn commands() -> Vec<Described> {
         ),
         described("purge", "take pages out of the cache", admin::PURGE_USAGE),
         described("cache", "what is stored, and how often it is hit", admin::CACHE_USAGE),
+        described("memory", "what holds the memory of a running server", admin::MEMORY_USAGE),
         described(
             "upstream",
             "servers of groups: list them, take them out, have them back",

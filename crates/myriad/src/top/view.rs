@@ -1,5 +1,6 @@
 //! Views: what is known as lines of text, each within the width of the terminal.
 
+use myriad_admin::MemoryTick;
 use myriad_admin::render::{count, duration as span, size};
 use myriad_admin::sight::{Counts, Percentiles, Tick, TopPage};
 
@@ -172,6 +173,7 @@ fn traffic(state: &State, tick: &Tick, width: usize, paint: Paint, has_past: boo
         tick.workers.len()
     );
     lines.push(paint.cut(&connections, width));
+    lines.push(paint.cut(&memory(&tick.memory), width));
     lines.push(paint.color(DIM, "first byte       half   of ten 9  of 100 99   slowest    count"));
     let times = &tick.first_byte;
     for (name, times) in
@@ -182,6 +184,20 @@ fn traffic(state: &State, tick: &Tick, width: usize, paint: Paint, has_past: boo
         }
     }
     lines
+}
+
+/// The memory of the process, and what is done for want of it.
+fn memory(now: &MemoryTick) -> String {
+    match now.limit_bytes {
+        Some(limit) => format!(
+            "memory {} of {} ({})   stage {}",
+            size(now.resident_bytes),
+            size(limit),
+            percent(now.resident_bytes, limit),
+            myriad_admin::shown(now.stage.as_bytes())
+        ),
+        None => format!("memory {}", size(now.resident_bytes)),
+    }
 }
 
 fn first_byte(name: &str, times: &Percentiles) -> String {

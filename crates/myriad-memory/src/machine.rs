@@ -1,0 +1,51 @@
+//! What the kernel says of memory.
+
+/// Bytes of the process that are in memory, its program's included: `VmRSS` of `/proc/self/status` (proc(5)), of which the text may be
+/// the first part alone. None where that is not in it.
+pub fn resident_bytes(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim_end().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The path of the control group (version 2) in which the process is, below the mount point: of `/proc/self/cgroup`
+/// (cgroups(7)).
+pub fn group_path(cgroup: &str) -> Option<&str> {
+    cgroup.lines().find_map(|line| line.strip_prefix("0::/"))
+}
+
+/// The bound of a control group, bytes: of `memory.max`. None where that is `max`, or no number.
+pub fn group_limit(memory_max: &str) -> Option<u64> {
+    memory_max.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_read_as_the_kernel_writes_them() {
+        let status = "Name:\tmyriad\nVmHWM:\t   99 kB\nVmRSS:\t  247321 kB\nRssAnon:\t 1 kB\nRss";
+        assert_eq!(resident_bytes(status), Some(247_321 * 1024));
+        assert_eq!(
+            group_path("1:name=systemd:/x\n0::/system.slice/myriad.service\n"),
+            Some("system.slice/myriad.service")
+        );
+        assert_eq!(group_path("0::/\n"), Some(""));
+        assert_eq!((group_limit("max\n"), group_limit("536870912\n")), (None, Some(536_870_912)));
+    }
+
+    #[test]
+    fn what_is_no_such_text_gives_no_figure() {
+        for text in [
+            "",
+            "x",
+            "VmRSS:",
+            "VmRSS: 5 MB",
+            "VmRSS: 99999999999999999999 kB",
+            "VmRSS:\t 99999999999999999 kB",
+        ] {
+            assert_eq!((resident_bytes(text), group_path(text)), (None, None), "{text}");
+        }
+        assert_eq!(group_limit("-1"), None);
+    }
+}

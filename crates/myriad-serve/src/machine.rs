@@ -1,0 +1,79 @@
+//! What the machine has: its memory, and what of it the process uses.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use myriad_memory::{group_limit, group_path, resident_bytes};
+
+/// Where control groups of version 2 are.
+const GROUPS: &str = "/sys/fs/cgroup";
+/// The bound of the group of a container by version 1.
+const FIRST_VERSION: &str = "/sys/fs/cgroup/memory/memory.limit_in_bytes";
+
+/// Bytes of memory that this machine, or a control group around the process, allows.
+pub(crate) fn memory() -> u64 {
+    let whole = rustix::system::sysinfo();
+    let whole = whole.totalram as u64 * u64::from(whole.mem_unit.max(1));
+    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let mut bounds = bounds(Path::new(GROUPS), group_path(&own).unwrap_or_default());
+    bounds.push(FIRST_VERSION.into());
+    let least = bounds.iter().filter_map(|path| group_limit(&std::fs::read_to_string(path).ok()?)).min();
+    least.unwrap_or(u64::MAX).min(whole)
+}
+
+/// The files that bound a group: its own, and those of all groups around it.
+fn bounds(root: &Path, group: &str) -> Vec<PathBuf> {
+    let around = Path::new(group).ancestors().map(|group| root.join(group).join("memory.max"));
+    around.collect()
+}
+
+/// Bytes of `/proc/self/status` that are read: more than stand before the figure, unless the user is of a thousand groups.
+const STATUS: usize = 16 << 10;
+
+/// Reads how much memory the process uses, as `ps` shows it (`RSS`): one system call each time.
+pub(crate) struct Resident {
+    status: File,
+    text: Vec<u8>,
+}
+
+impl Resident {
+    /// Opens what the kernel tells of the process.
+    pub(crate) fn open() -> io::Result<Self> {
+        Ok(Self { status: File::open("/proc/self/status")?, text: vec![0; STATUS] })
+    }
+
+    /// Bytes in memory now.
+    pub(crate) fn bytes(&mut self) -> io::Result<u64> {
+        let length = self.status.read_at(&mut self.text, 0)?;
+        let found = resident_bytes(&String::from_utf8_lossy(&self.text[..length]));
+        found.ok_or_else(|| io::Error::other("/proc/self/status holds no figure of memory"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_bounded_by_all_groups_around_it() {
+        let paths = bounds(Path::new("/g"), "system.slice/myriad.service");
+        let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+        assert_eq!(
+            paths,
+            ["/g/system.slice/myriad.service/memory.max", "/g/system.slice/memory.max", "/g/memory.max"]
+        );
+        assert_eq!(bounds(Path::new("/g"), ""), [Path::new("/g/memory.max")]);
+    }
+
+    #[test]
+    fn memory_in_use_grows_with_what_is_written_to() {
+        let mut resident = Resident::open().expect("opened");
+        let before = resident.bytes().expect("a figure");
+        let block = vec![1_u8; 64 << 20];
+        let after = resident.bytes().expect("a figure");
+        assert!(after >= before + (32 << 20), "{before} {after} {}", block.len());
+        assert!(after < memory(), "the process lives in what the machine has");
+    }
+}

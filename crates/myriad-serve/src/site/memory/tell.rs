@@ -1,0 +1,125 @@
+//! What the log is told of memory: a line where a stage begins that was not told lately, and one where all is over.
+
+use myriad_exchange::pressure::PressureSums;
+use myriad_memory::Stage;
+
+/// How long a stage that was told is not told again, milliseconds.
+const SILENCE_MS: u64 = 10_000;
+
+/// What was told.
+#[derive(Debug, Default)]
+pub(super) struct Teller {
+    /// When each stage was told last, by the monotonic clock.
+    told: [Option<u64>; 4],
+    /// The counts when the pressure began.
+    began: Option<PressureSums>,
+}
+
+impl Teller {
+    /// The line for a change of the stage, and whether it is a warning; none where it is not worth one now.
+    pub(super) fn line(&mut self, before: Stage, sums: &PressureSums, now_ms: u64) -> Option<(bool, String)> {
+        let stage = sums.stage;
+        if before == Stage::Normal && stage > Stage::Normal {
+            self.began.get_or_insert_with(|| sums.clone());
+        }
+        let is_news = |told: Option<u64>| told.is_none_or(|told| now_ms.saturating_sub(told) >= SILENCE_MS);
+        if stage == before || !is_news(self.told[stage as usize]) {
+            return None;
+        }
+        if stage > before {
+            self.told[stage as usize] = Some(now_ms);
+            return Some((true, format!("{}: {}", used(sums), done(stage))));
+        }
+        if stage > Stage::Normal {
+            return None;
+        }
+        let began = self.began.take()?;
+        self.told[stage as usize] = Some(now_ms);
+        Some((false, format!("{}, enough again: {}", used(sums), came(&began, sums))))
+    }
+}
+
+fn used(sums: &PressureSums) -> String {
+    let mib = |bytes: u64| bytes >> 20;
+    format!(
+        "{} MB of memory are in use, \"memory_limit\" is {} MB",
+        mib(sums.resident),
+        mib(sums.limit.unwrap_or(0))
+    )
+}
+
+/// What is done in a stage.
+fn done(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Normal => "nothing is to be done",
+        Stage::Shrinking => "cache zones shrink in memory",
+        Stage::Closing => "idle connections are closed, the oldest first, and background compression rests",
+        Stage::Refusing => {
+            "requests for origins get 503, stored pages are served; raise \"memory_limit\", or bound what takes it (`myriad memory`)"
+        }
+    }
+}
+
+/// What was done since the pressure began.
+fn came(began: &PressureSums, now: &PressureSums) -> String {
+    format!(
+        "zones have given up {} pages, {} idle and {} stalled connections were closed, {} requests refused",
+        now.pages - began.pages,
+        now.idle - began.idle,
+        now.stalled - began.stalled,
+        now.refused - began.refused,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(stage: Stage, pages: u64) -> PressureSums {
+        PressureSums { limit: Some(100 << 20), resident: 90 << 20, stage, pages, ..PressureSums::default() }
+    }
+
+    #[test]
+    fn each_stage_is_told_once_in_a_while_and_the_end_with_what_was_done() {
+        let mut teller = Teller::default();
+        let mut told = Vec::new();
+        let mut before = Stage::Normal;
+        for (stage, pages, now_ms) in [
+            (Stage::Shrinking, 5, 0),
+            (Stage::Closing, 9, 100),
+            (Stage::Shrinking, 9, 200),
+            (Stage::Closing, 9, 300),
+            (Stage::Normal, 15, 400),
+            (Stage::Shrinking, 20, 500),
+            (Stage::Normal, 22, 600),
+            (Stage::Shrinking, 30, 20_000),
+            (Stage::Shrinking, 31, 20_100),
+            (Stage::Normal, 32, 20_200),
+        ] {
+            told.extend(
+                teller.line(before, &sums(stage, pages), now_ms).map(|(warns, line)| (now_ms, warns, line)),
+            );
+            before = stage;
+        }
+        let lines: Vec<_> =
+            told.iter().map(|(at, warns, line)| (*at, *warns, line.rsplit(": ").next().unwrap())).collect();
+        let of = |pages| {
+            format!(
+                "zones have given up {pages} pages, 0 idle and 0 stalled connections were closed, 0 requests refused"
+            )
+        };
+        let (first, second) = (of(10), of(12));
+        assert_eq!(
+            lines,
+            [
+                (0, true, done(Stage::Shrinking)),
+                (100, true, done(Stage::Closing)),
+                (400, false, first.as_str()),
+                (20_000, true, done(Stage::Shrinking)),
+                // From where the pressure began that was not told.
+                (20_200, false, second.as_str()),
+            ]
+        );
+        assert!(told[0].2.starts_with("90 MB of memory are in use, \"memory_limit\" is 100 MB: "));
+    }
+}
