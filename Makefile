@@ -9,7 +9,7 @@ BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build dashboard dist deb rpm site test-package test-takeover test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-small-machine fuzz soak clean
+.PHONY: help up build dashboard dist static deb rpm site test-package test-static test-takeover test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-small-machine fuzz soak clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -19,6 +19,13 @@ build: ## the release binary, target/release/myriad
 
 dist: ## the binary of the packages, target/dist/myriad: stripped, with no path of this machine in it
 	@CARGO="$(CARGO)" scripts/dist
+
+static: ## a binary that needs no library, for x86-64: target/x86_64-unknown-linux-musl/dist/myriad
+	@CARGO="$(CARGO)" scripts/dist --static
+
+test-static: static ## this binary in a root with nothing else: pages by HTTP and HTTPS, each coding, a reload (as root)
+	@scripts/install-packages test-static
+	packaging/test-static target/x86_64-unknown-linux-musl/dist/myriad
 
 deb: ## the Debian package, in target/packages
 	@scripts/install-packages package

@@ -156,13 +156,12 @@ impl Worker {
 
     /// Does what the next message says.
     fn hear(&mut self) -> io::Result<()> {
-        match self.channel.receive() {
-            Ok(Some(message)) => self.handle(message)?,
+        if let Ok(Some(message)) = self.channel.receive() {
+            self.handle(message)?;
+        } else {
             // The supervisor has ended: the worker finishes what is under way and ends, too.
-            Ok(None) | Err(_) => {
-                self.orphaned = true;
-                self.drain();
-            }
+            self.orphaned = true;
+            self.drain();
         }
         Ok(())
     }
