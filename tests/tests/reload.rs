@@ -212,12 +212,13 @@ fn anonymous(pid: u32) -> u64 {
 #[test]
 fn what_was_read_of_thousands_of_locations_goes_back_to_the_system() {
     const MB: u64 = 1 << 20;
-    let locations: String =
+    let locations: Vec<_> =
         (0..30).map(|number| format!("location /part{number}/ {{ expires {number}h; }}\n")).collect();
+    let locations = locations.concat();
     let servers = (1..200).map(|number| {
         format!("server {{ listen 127.0.0.1:@PORT@; server_name host{number}.test; {locations} }}\n")
     });
-    let servers: String = servers.collect();
+    let servers = servers.collect::<Vec<_>>().concat();
     let site = |text: &str| version(text) + &servers;
     let server = Server::start(Place::new(), &site("0"));
     for number in 1..=2 {
