@@ -49,10 +49,7 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<Orig
             let length = head.known(Known::ContentLength).and_then(parse_length);
             let mut answer = answer(&head, origin, true);
             answer.unsized_by_origin = length.is_none();
-            // Its lines are those of this head.
-            if rewrite::may_change(&head.fields) {
-                rewrite::rewrite(exchange, origin, &mut answer);
-            }
+            rewrite::rewrite_head(exchange, origin, &head.fields, &mut answer);
             sticky::append(exchange, &mut answer);
             let bodiless = exchange.request.received.head.method() == Method::Head;
             let (body, is_stored) = store::stored(exchange, origin, &head, body);

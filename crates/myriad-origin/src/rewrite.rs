@@ -4,14 +4,19 @@ use myriad_exchange::exchange::{Answer, Exchange, MadeFrom};
 use myriad_exchange::runtime::OriginPlace;
 use myriad_http::{Fields, Known};
 
-/// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of an answer.
+/// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of an answer, and adds what its protocol cannot tell.
 pub fn rewrite(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut Answer) {
     origin.protocol.rewrite(exchange, answer);
+    origin.protocol.complete(exchange, answer);
 }
 
-/// Whether a head has a field that [`rewrite`] may change.
-pub fn may_change(fields: &Fields) -> bool {
-    [Known::Location, Known::Refresh, Known::SetCookie].into_iter().any(|name| fields.has(name))
+/// As [`rewrite`], for an answer whose lines are those of a head with these fields: lines are looked through only where it has
+/// one that may change.
+pub(crate) fn rewrite_head(exchange: &mut Exchange, origin: &OriginPlace, fields: &Fields, answer: &mut Answer) {
+    if [Known::Location, Known::Refresh, Known::SetCookie].into_iter().any(|name| fields.has(name)) {
+        origin.protocol.rewrite(exchange, answer);
+    }
+    origin.protocol.complete(exchange, answer);
 }
 
 /// As [`rewrite`], for a stored page: what it says is rewritten for each visitor, since rules may hold their variables.

@@ -105,8 +105,9 @@ impl Trial {
     /// The answer that this visitor gets where the origin answers so, without its body.
     pub(crate) fn answered(&mut self, status: u16, fields: &[(&str, &str)]) -> Answer {
         let origin = self.origin();
-        let mut answer = answer::answer(&head(status, fields), &origin, true);
-        rewrite::rewrite(&mut self.0, &origin, &mut answer);
+        let head = head(status, fields);
+        let mut answer = answer::answer(&head, &origin, true);
+        rewrite::rewrite_head(&mut self.0, &origin, &head.fields, &mut answer);
         answer
     }
 

@@ -143,8 +143,11 @@ pub trait OriginProtocol: Any + Send + Sync {
         true
     }
 
-    /// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of an answer, and adds what the protocol cannot tell.
+    /// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of an answer. It is not called where there are none.
     fn rewrite(&self, _: &mut Exchange, _: &mut Answer) {}
+
+    /// Adds to an answer what the protocol cannot tell, such as its type.
+    fn complete(&self, _: &mut Exchange, _: &mut Answer) {}
 
     /// Whether a text on the origin's error stream spoils the answer.
     fn spoils(&self, _: &[u8]) -> bool {

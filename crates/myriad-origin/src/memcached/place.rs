@@ -57,7 +57,7 @@ impl OriginProtocol for MemcachedPlace {
     }
 
     /// A value has no type: that of its name is told.
-    fn rewrite(&self, exchange: &mut Exchange, answer: &mut Answer) {
+    fn complete(&self, exchange: &mut Exchange, answer: &mut Answer) {
         if answer.media_type.is_none() {
             answer.media_type = Some(media_type_of(&exchange.request, &exchange.request.route.uri));
         }
