@@ -1,8 +1,12 @@
 //! What the worker process has given up before it meets a client.
 
 use std::fs;
+use std::net::TcpStream;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
-use myriad_tests::{Place, Server};
+use myriad_tests::{Client, Place, Request, Server, Signal, binary, children_of, signal, wait_for};
 
 const SITE: &str = "server { listen 127.0.0.1:@PORT@; location / { return 200 up; } }";
 
@@ -36,6 +40,64 @@ fn worker_has_given_up_what_it_has_no_use_for() {
             limits.lines().find(|line| line.starts_with("Max core file size")).expect("a line of cores");
         assert_eq!(cores.split_whitespace().nth(4), Some("0"), "{cores}");
     }
+}
+
+#[test]
+fn core_is_written_of_whom_it_is_asked() {
+    for user in ["root", "nobody"] {
+        let place = Place::new();
+        fs::set_permissions(place.path("html"), fs::Permissions::from_mode(0o777)).expect("permissions");
+        let main = format!("user {user}; working_directory @DIR@/html; worker_rlimit_core 1m;");
+        let server = Server::start_with(place, &main, SITE);
+        let worker = server.workers()[0];
+        signal(worker, Signal::ABORT);
+        let ended = format!("{worker} exited on signal 6");
+        server.log_has(&ended);
+        let log = fs::read_to_string(server.folder().join("error.log")).expect("the error log");
+        let line = log.lines().find(|line| line.contains(&ended)).unwrap_or_default();
+        // Where a program takes cores, or their place is said, it is that program's or place's matter.
+        let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").expect("the pattern");
+        assert!(line.contains("core dumped") || pattern.starts_with(['|', '/', '@']), "{line}");
+    }
+}
+
+/// Who owns the memory of a worker process, as the kernel shows it: root where its memory is nobody else's to read, nor is written to a core.
+fn owner_of_worker(main: &str) -> u32 {
+    const NOBODY: u32 = 65_534;
+    let place = Place::new();
+    let own = place.path("myriad");
+    fs::copy(binary(), &own).expect("a binary that everybody may run");
+    place.write(
+        "own.conf",
+        place.fill(&format!("{main} daemon off; events {{}} http {{ access_log off; {SITE} }}")),
+    );
+    for path in [place.folder(), &place.path("logs")] {
+        chown(path, Some(NOBODY), Some(NOBODY)).expect("run as root, as make test is");
+    }
+    let mut command = Command::new(own);
+    command.args(["-e", "stderr", "-c", "own.conf", "-p"]).arg(place.folder());
+    let mut server = command.uid(NOBODY).gid(NOBODY).spawn().expect("the server");
+    wait_for("the server", || TcpStream::connect(("127.0.0.1", place.port)).is_ok());
+    assert_eq!(Client::connect(place.port).fetch(&Request::get("/")).text(), "up");
+    let workers = children_of(server.id());
+    let owner = fs::metadata(format!("/proc/{}/mem", workers[0])).expect("the worker process").uid();
+    signal(server.id(), Signal::TERM);
+    server.wait().expect("its end");
+    owner
+}
+
+#[test]
+fn memory_of_a_worker_that_is_its_user_from_the_start_is_nobody_elses() {
+    assert_eq!(owner_of_worker(""), 0);
+    assert_ne!(owner_of_worker("worker_rlimit_core 1m;"), 0, "cores are asked for");
+}
+
+#[test]
+fn supervisor_leaves_no_core_either() {
+    let server = Server::start_with(Place::new(), "worker_rlimit_core 1m;", SITE);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).expect("limits");
+    let cores = limits.lines().find(|line| line.starts_with("Max core file size")).expect("a line of cores");
+    assert_eq!(cores.split_whitespace().nth(4), Some("1"), "{cores}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use myriad_conf::settings::Level;
 use parking_lot::{Condvar, Mutex};
+use zeroize::Zeroizing;
 
 use crate::challenges::Challenges;
 use crate::error::Error;
@@ -84,7 +85,7 @@ impl Agent {
     pub fn start(
         issuer: Issuer,
         slots: Vec<Arc<Slot>>,
-        account: Option<Vec<u8>>,
+        account: Option<Zeroizing<Vec<u8>>>,
         challenges: Arc<Challenges>,
         outside: Outside,
     ) -> std::io::Result<Self> {
@@ -202,7 +203,7 @@ impl Shared {
 struct Worker {
     shared: Arc<Shared>,
     issuer: Issuer,
-    account: Option<Vec<u8>>,
+    account: Option<Zeroizing<Vec<u8>>>,
     key: Option<Arc<SigningKey>>,
     client: Option<(Instant, Client)>,
     challenges: Arc<Challenges>,
@@ -267,7 +268,7 @@ impl Worker {
         let client = self.client(outside)?;
         let replaces = replaces.filter(|_| client.directory.renewal_info.is_some());
         let text = order::run(client, &around, &slot.order, replaces.as_deref())?;
-        slot.fill(text.as_bytes(), &roots::provider())?;
+        slot.fill(text.as_bytes())?;
         (outside.keep)(&slot.order.file_name(), text.as_bytes());
         Ok(())
     }
@@ -354,7 +355,7 @@ impl Worker {
             AccountKey::Given(text) => SigningKey::from_pem(text)
                 .ok_or_else(|| Error::Refused("account_key names a file without a usable key".to_owned()))?,
             AccountKey::Made(kind) => {
-                let kept = self.account.as_deref().and_then(SigningKey::from_pem);
+                let kept = self.account.as_deref().and_then(|text| SigningKey::from_pem(text));
                 if let Some(key) = kept {
                     key
                 } else {

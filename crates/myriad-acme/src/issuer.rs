@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use myriad_conf::model::{AcmeChallenge, AcmeIdentifier, AcmeKeyKind};
+use zeroize::Zeroizing;
 
 /// The type of an identifier in orders.
 pub(crate) fn kind_of(identifier: &AcmeIdentifier) -> &'static str {
@@ -83,12 +84,22 @@ pub(crate) fn looks_at(challenge: AcmeChallenge) -> &'static str {
 }
 
 /// The account key: `account_key`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum AccountKey {
     /// Made once and kept.
     Made(AcmeKeyKind),
     /// Given as a file; its text.
-    Given(Vec<u8>),
+    Given(Zeroizing<Vec<u8>>),
+}
+
+impl fmt::Debug for AccountKey {
+    /// Nothing of the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Made(kind) => f.debug_tuple("Made").field(kind).finish(),
+            Self::Given(_) => f.debug_tuple("Given").finish_non_exhaustive(),
+        }
+    }
 }
 
 /// An account that the authority's owner keeps elsewhere: `external_account_key`.
@@ -97,7 +108,7 @@ pub struct ExternalAccount {
     /// What the account is called there.
     pub kid: String,
     /// The secret shared with it.
-    pub key: Vec<u8>,
+    pub key: Zeroizing<Vec<u8>>,
 }
 
 impl fmt::Debug for ExternalAccount {
@@ -108,10 +119,10 @@ impl fmt::Debug for ExternalAccount {
 }
 
 /// A shared secret as its owner shows it: base64url, padding and white space at the ends allowed. None for what is not.
-pub fn decode_key(text: &[u8]) -> Option<Vec<u8>> {
+pub fn decode_key(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let text = text.trim_ascii();
     let end = text.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
-    URL_SAFE_NO_PAD.decode(&text[..end]).ok().filter(|key| !key.is_empty())
+    URL_SAFE_NO_PAD.decode(&text[..end]).ok().filter(|key| !key.is_empty()).map(Zeroizing::new)
 }
 
 /// `acme_issuer`.

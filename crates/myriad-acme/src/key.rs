@@ -1,6 +1,7 @@
 //! Private keys of accounts and certificates.
 
 use std::fmt;
+use std::sync::Arc;
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der};
 use aws_lc_rs::rand::SystemRandom;
@@ -9,6 +10,10 @@ use aws_lc_rs::signature::{self, EcdsaKeyPair, EcdsaSigningAlgorithm, KeyPair, R
 use myriad_conf::model::AcmeKeyKind;
 use myriad_x509::der::{Reader, tag};
 use myriad_x509::{pem, write as der};
+use rustls::crypto::aws_lc_rs::sign::any_supported_type;
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::sign;
+use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::oid;
@@ -57,10 +62,10 @@ enum Pair {
     Rsa(Box<RsaKeyPair>),
 }
 
-/// A private key that signs.
+/// A private key that signs. What it holds is overwritten when it is dropped.
 pub struct SigningKey {
     pair: Pair,
-    pkcs8: Vec<u8>,
+    pkcs8: Zeroizing<Vec<u8>>,
 }
 
 impl fmt::Debug for SigningKey {
@@ -95,7 +100,7 @@ impl SigningKey {
             }
         };
         let pair = RsaKeyPair::generate(size).map_err(failed)?;
-        let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).map_err(failed)?.as_ref().to_vec();
+        let pkcs8 = Zeroizing::new(AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).map_err(failed)?.as_ref().to_vec());
         Ok(Self { pair: Pair::Rsa(Box::new(pair)), pkcs8 })
     }
 
@@ -106,17 +111,17 @@ impl SigningKey {
                 (EcdsaKeyPair::from_pkcs8(curve.fixed, pkcs8), EcdsaKeyPair::from_pkcs8(curve.der, pkcs8));
             if let (Ok(fixed), Ok(der)) = pairs {
                 let pair = Pair::Ec { curve, fixed: Box::new(fixed), der: Box::new(der) };
-                return Some(Self { pair, pkcs8: pkcs8.to_vec() });
+                return Some(Self { pair, pkcs8: Zeroizing::new(pkcs8.to_vec()) });
             }
         }
         let pair = RsaKeyPair::from_pkcs8(pkcs8).ok()?;
-        Some(Self { pair: Pair::Rsa(Box::new(pair)), pkcs8: pkcs8.to_vec() })
+        Some(Self { pair: Pair::Rsa(Box::new(pair)), pkcs8: Zeroizing::new(pkcs8.to_vec()) })
     }
 
     /// The first private key in a PEM file: PKCS #8, or the older forms of one algorithm.
     pub fn from_pem(text: &[u8]) -> Option<Self> {
         let keys = pem::blocks(text).flatten().filter(|block| block.label.ends_with("PRIVATE KEY"));
-        let mut keys = keys.filter_map(|block| Some((block.label, block.bytes().ok()?)));
+        let mut keys = keys.filter_map(|block| Some((block.label, block.secret().ok()?)));
         keys.find_map(|(label, bytes)| match label {
             "PRIVATE KEY" => Self::from_pkcs8(&bytes),
             "EC PRIVATE KEY" => CURVES.iter().find_map(|curve| {
@@ -125,7 +130,8 @@ impl SigningKey {
             }),
             "RSA PRIVATE KEY" => {
                 let pair = RsaKeyPair::from_der(&bytes).ok()?;
-                let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).ok()?.as_ref().to_vec();
+                let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).ok()?;
+                let pkcs8 = Zeroizing::new(pkcs8.as_ref().to_vec());
                 Some(Self { pair: Pair::Rsa(Box::new(pair)), pkcs8 })
             }
             _ => None,
@@ -133,13 +139,18 @@ impl SigningKey {
     }
 
     /// The key as PKCS #8 in PEM.
-    pub fn to_pem(&self) -> String {
-        pem::block("PRIVATE KEY", &self.pkcs8)
+    pub fn to_pem(&self) -> Zeroizing<String> {
+        Zeroizing::new(pem::block("PRIVATE KEY", &self.pkcs8))
     }
 
     /// The key as PKCS #8 in DER.
     pub fn pkcs8(&self) -> &[u8] {
         &self.pkcs8
+    }
+
+    /// The key as rustls signs with it. No copy of its bytes is made on the way, as it is where a provider of rustls loads keys.
+    pub(crate) fn in_tls(&self) -> Result<Arc<dyn sign::SigningKey>, rustls::Error> {
+        any_supported_type(&PrivatePkcs8KeyDer::from(&self.pkcs8[..]).into())
     }
 
     /// The algorithm's name in JSON Web Signatures (RFC 7518 section 3.1).
@@ -224,6 +235,24 @@ fn sign_rsa(pair: &RsaKeyPair, message: &[u8]) -> Result<Vec<u8>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::remains::Sought;
+
+    #[test]
+    fn nothing_of_a_key_is_left_in_memory_when_it_is_dropped() {
+        for (name, middle) in [("ecdsa:256", 40..64), ("rsa:2048", 400..440)] {
+            let key = SigningKey::generate(AcmeKeyKind::parse(name).expect("a kind")).expect("a key");
+            let text = key.to_pem();
+            let sought = [Sought::new(&key.pkcs8()[middle]), Sought::new(&text.as_bytes()[100..150])];
+            let again = SigningKey::from_pem(text.as_bytes()).expect("the same key");
+            assert!(sought.iter().all(|sought| sought.count() > 0), "{name}: it is found while it is there");
+            drop((key, text));
+            assert_eq!(sought[1].count(), 0, "{name}: text");
+            again.sign_jws(b"message").expect("a signature");
+            again.in_tls().expect("a key of rustls");
+            drop(again);
+            assert_eq!(sought[0].count(), 0, "{name}: bytes");
+        }
+    }
 
     #[test]
     fn every_kind_is_made_written_and_read_again() {

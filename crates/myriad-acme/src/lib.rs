@@ -25,6 +25,8 @@ pub mod key;
 mod oid;
 pub mod order;
 pub mod protocol;
+#[cfg(any(test, feature = "testing"))]
+pub mod remains;
 mod responder;
 pub mod roots;
 pub mod schedule;

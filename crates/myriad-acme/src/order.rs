@@ -12,9 +12,10 @@ use myriad_calendar::parse_rfc3339;
 use myriad_conf::model::{AcmeChallenge, AcmeIdentifier, AcmeKeyKind};
 use myriad_x509::pem;
 use rustls::ServerConfig;
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::CertificateDer;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use serde_json::{Value, json};
+use zeroize::Zeroizing;
 
 use crate::challenges::{ALPN, Challenges, Pending};
 use crate::csr;
@@ -59,7 +60,7 @@ pub fn run(
     around: &Surroundings<'_>,
     order: &CertificateOrder,
     replaces: Option<&str>,
-) -> Result<String, Error> {
+) -> Result<Zeroizing<String>, Error> {
     let profile = profile(client, around.issuer)?;
     client.account(around.issuer)?;
     let placed = match place(client, order, profile, replaces) {
@@ -88,7 +89,8 @@ pub fn run(
         return Err(failure(&state));
     }
     let certificate = text(&state, "certificate").ok_or_else(|| missing("certificate"))?;
-    Ok(chain(client, around.issuer, &certificate)? + &key.to_pem())
+    let (chain, key) = (chain(client, around.issuer, &certificate)?, key.to_pem());
+    Ok(Zeroizing::new([chain.as_str(), &key].concat()))
 }
 
 fn missing(what: &str) -> Error {
@@ -219,10 +221,7 @@ fn handshake(identifier: &AcmeIdentifier, answer: &str, now_s: u64) -> Result<Ar
     let certificate = csr::challenge_certificate(&key, identifier, answer, now_s)?;
     let failed = |_: rustls::Error| Error::Cryptography("readying a handshake");
     let provider = roots::provider();
-    let signing = provider
-        .key_provider
-        .load_private_key(PrivatePkcs8KeyDer::from(key.pkcs8().to_vec()).into())
-        .map_err(failed)?;
+    let signing = key.in_tls().map_err(failed)?;
     // Nothing asks here whether key and certificate belong together: that would stumble over the critical extension.
     let certified = CertifiedKey::new(vec![CertificateDer::from(certificate)], signing);
     let mut config = ServerConfig::builder_with_provider(Arc::new(provider))

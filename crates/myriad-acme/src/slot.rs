@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use myriad_x509::pem;
 use parking_lot::RwLock;
-use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::CertificateDer;
 use rustls::sign::CertifiedKey;
 
 use crate::error::Error;
@@ -51,7 +50,7 @@ impl Slot {
     }
 
     /// Takes over a chain and its key, both in one PEM text, if they belong together and are for these names.
-    pub fn fill(&self, text: &[u8], provider: &CryptoProvider) -> Result<Arc<Facts>, Error> {
+    pub fn fill(&self, text: &[u8]) -> Result<Arc<Facts>, Error> {
         let refuse = |why: &str| Error::Protocol(format!("the certificate {why}"));
         let chain: Vec<_> = pem::certificates(text).flatten().map(CertificateDer::from).collect();
         let facts = chain.first().and_then(|first| Facts::from_der(first));
@@ -62,10 +61,7 @@ impl Slot {
             }
         }
         let key = SigningKey::from_pem(text).ok_or_else(|| refuse("comes without its key"))?;
-        let signing = provider
-            .key_provider
-            .load_private_key(PrivatePkcs8KeyDer::from(key.pkcs8().to_vec()).into())
-            .map_err(|error| refuse(&error.to_string()))?;
+        let signing = key.in_tls().map_err(|error| refuse(&error.to_string()))?;
         let certified = CertifiedKey::new(chain, signing);
         certified.keys_match().map_err(|error| refuse(&error.to_string()))?;
         *self.held.write() = Some(Held { certified: Arc::new(certified), facts: Arc::clone(&facts) });

@@ -15,6 +15,7 @@ use myriad_net::{
 use myriad_tls::with_certificates;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
+use zeroize::Zeroizing;
 
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{Listener, Runtime};
@@ -22,7 +23,7 @@ use myriad_exchange::worker::Generation;
 
 /// What outlives a reload.
 pub(crate) struct Quic {
-    secret: Box<[u8]>,
+    secret: Zeroizing<Box<[u8]>>,
     tokens: QuicTokens,
     process: u8,
     /// What processes pass on to each other.
@@ -35,7 +36,7 @@ impl Quic {
     /// Resets and IDs follow from `secret` where a listener has no key of its own; `process` is the number of this one.
     pub(crate) fn new(secret: &[u8], process: u8, relay: Arc<Relay>) -> Self {
         let tokens = QuicTokens::new(secret);
-        Self { secret: secret.into(), tokens, process, relay, crossings: HashMap::new() }
+        Self { secret: Zeroizing::new(secret.into()), tokens, process, relay, crossings: HashMap::new() }
     }
 
     /// A listener of so many sockets, as the worker `index` of so many has it.

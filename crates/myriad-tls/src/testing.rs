@@ -52,7 +52,10 @@ impl Made {
     pub(crate) fn with(key: &SigningKey, name: &str, at_s: u64) -> Self {
         let names = [AcmeIdentifier::Dns(name.to_owned())];
         let der = csr::self_signed(key, &names, at_s, 1).expect("a certificate");
-        Self { certificate: pem::block("CERTIFICATE", &der).into_bytes(), key: key.to_pem().into_bytes() }
+        Self {
+            certificate: pem::block("CERTIFICATE", &der).into_bytes(),
+            key: key.to_pem().as_bytes().to_vec(),
+        }
     }
 
     /// An ECDSA pair for `a.test`.

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use base64ct::{Base64, Base64Unpadded, Encoding};
+use zeroize::Zeroizing;
 
 use crate::der::{Reader, tag};
 
@@ -45,8 +46,8 @@ pub struct Block<'a> {
     pub label: &'a str,
     /// The lines with a colon.
     headers: Vec<&'a [u8]>,
-    /// The characters of all other lines.
-    base64: Vec<u8>,
+    /// All other lines.
+    base64: Vec<&'a [u8]>,
 }
 
 impl<'a> Block<'a> {
@@ -62,7 +63,7 @@ impl<'a> Block<'a> {
         if line.contains(&b':') {
             self.headers.push(line);
         } else {
-            self.base64.extend(line.iter().filter(|byte| !byte.is_ascii_whitespace()));
+            self.base64.push(line);
         }
     }
 
@@ -76,8 +77,19 @@ impl<'a> Block<'a> {
 
     /// What it holds. Padding may be left out.
     pub fn bytes(&self) -> Result<Vec<u8>, PemError> {
-        let padding = self.base64.iter().rev().take(2).take_while(|byte| **byte == b'=').count();
-        let mut bytes = self.base64[..self.base64.len() - padding].to_vec();
+        self.secret().map(|mut bytes| std::mem::take(&mut *bytes))
+    }
+
+    /// What it holds, a key for instance: the one copy of it, which is overwritten when it is dropped.
+    pub fn secret(&self) -> Result<Zeroizing<Vec<u8>>, PemError> {
+        // With room for all from the start: one that grows leaves what it held behind.
+        let room = self.base64.iter().map(|line| line.len()).sum();
+        let mut bytes = Zeroizing::new(Vec::with_capacity(room));
+        let characters = self.base64.iter().copied().flatten();
+        bytes.extend(characters.filter(|byte| !byte.is_ascii_whitespace()));
+        let padding = bytes.iter().rev().take(2).take_while(|byte| **byte == b'=').count();
+        let unpadded = bytes.len() - padding;
+        bytes.truncate(unpadded);
         let length = Base64Unpadded::decode_in_place(&mut bytes).map_err(|_| PemError::Base64)?.len();
         bytes.truncate(length);
         Ok(bytes)
@@ -125,9 +137,9 @@ pub fn certificates(text: &[u8]) -> impl Iterator<Item = Result<Vec<u8>, PemErro
     })
 }
 
-/// One block as text, with a line end behind its last line.
+/// One block as text, with a line end behind its last line. Nothing else of it is left in memory.
 pub fn block(label: &str, bytes: &[u8]) -> String {
-    let text = Base64::encode_string(bytes);
+    let text = Zeroizing::new(Base64::encode_string(bytes));
     let mut out = String::with_capacity(text.len() + text.len() / LINE + 2 * label.len() + 64);
     out.extend(["-----BEGIN ", label, "-----\n"]);
     let mut rest = text.as_str();

@@ -14,6 +14,7 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, recvmsg, sendmsg,
 };
+use zeroize::Zeroizing;
 
 /// Most descriptors in one message of the kernel (`SCM_MAX_FD`).
 const DESCRIPTORS_PER_BATCH: usize = 200;
@@ -79,7 +80,8 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) kind: Kind,
-    pub(crate) payload: Vec<u8>,
+    /// May hold keys: it is overwritten when it is dropped.
+    pub(crate) payload: Zeroizing<Vec<u8>>,
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
@@ -154,7 +156,7 @@ impl Channel {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
-        let mut payload = vec![0; length];
+        let mut payload = Zeroizing::new(vec![0; length]);
         (&self.stream).read_exact(&mut payload)?;
         Ok(Some(Message { kind, payload, descriptors }))
     }

@@ -121,7 +121,7 @@ pub(crate) fn upgrade(
     let (names, descriptors): (Vec<_>, Vec<_>) = listeners.iter().chain(lock).unzip();
     let legacy = Legacy {
         names: names.into_iter().map(str::to_owned).collect(),
-        secret: listeners.secret().to_vec(),
+        secret: listeners.secret().to_vec().into(),
         ticket_keys: keys.clone(),
         depth,
     };

@@ -112,7 +112,7 @@ impl Generation {
             kept: state::read(&self.state),
             hosts: self.hosts.clone(),
             listeners: self.listeners.iter().map(|(name, _)| name.to_owned()).collect(),
-            quic: (self.listeners.secret().to_vec(), process),
+            quic: (self.listeners.secret().to_vec().into(), process),
             ticket_keys: ticket_keys.clone(),
             logs: self.logs.iter().map(|(path, _)| path.to_owned()).collect(),
         }

@@ -1,4 +1,7 @@
 //! Payloads of messages between processes: the configuration with names for its descriptors, files, keys.
+//!
+//! They hold secrets. Each is one piece of memory, which is overwritten when it is dropped: it is written twice, the first time
+//! to see how long it becomes, since a vector that grows leaves what it held behind.
 
 use std::ffi::OsString;
 use std::io;
@@ -8,6 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use myriad_serve::{QuicProcess, Standing};
+use zeroize::Zeroizing;
 
 use crate::accounts::Account;
 use crate::configuration::Host;
@@ -27,14 +31,14 @@ pub(crate) struct Handover {
     pub(crate) hosts: Vec<Host>,
     pub(crate) listeners: Vec<String>,
     /// Secret of QUIC, and the number of the worker process that gets it.
-    pub(crate) quic: (Vec<u8>, u8),
+    pub(crate) quic: (Zeroizing<Vec<u8>>, u8),
     pub(crate) ticket_keys: TicketKeys,
     pub(crate) logs: Vec<PathBuf>,
 }
 
 /// Files of a configuration as the supervisor has read them, as they are sent: one piece of memory, however many they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct HandedFiles(Vec<u8>);
+pub(crate) struct HandedFiles(Zeroizing<Vec<u8>>);
 
 /// Those that the configuration consists of, and certificates and keys, which the worker has no right to read.
 pub(crate) type Unpacked = [Vec<(PathBuf, Vec<u8>)>; 2];
@@ -45,16 +49,14 @@ impl HandedFiles {
         tls_files: impl Iterator<Item = (&'a Path, &'a [u8])>,
     ) -> Self {
         let lists = [configuration.collect::<Vec<_>>(), tls_files.collect()];
-        let mut out = Vec::new();
-        for files in lists {
-            put_count(&mut out, files.len());
-            for (path, bytes) in files {
-                put_path(&mut out, path);
-                put(&mut out, bytes);
+        Self(whole(|out| {
+            for files in &lists {
+                put_count(out, files.len());
+                for (path, bytes) in files {
+                    put_file(out, path, bytes);
+                }
             }
-        }
-        out.shrink_to_fit();
-        Self(out)
+        }))
     }
 
     /// `None` for bytes that [`HandedFiles::pack`] did not make.
@@ -104,27 +106,31 @@ impl Confinement {
 }
 
 impl Handover {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.files.0.len() + (64 << 10));
-        put_path(&mut out, &self.paths.prefix);
-        put_path(&mut out, &self.paths.configuration);
-        put_path(&mut out, self.paths.error_log.as_deref().unwrap_or(Path::new("")));
-        put(&mut out, &self.directives);
-        put(&mut out, &self.files.0);
-        put_count(&mut out, self.kept.len());
-        self.kept.iter().for_each(|(path, bytes)| out.extend(encode_file(path, bytes)));
-        put_count(&mut out, self.hosts.len());
-        for ((name, port), addresses) in &self.hosts {
-            put(&mut out, name.as_bytes());
-            put_count(&mut out, usize::from(*port));
-            put_all(&mut out, addresses.iter().map(SocketAddr::to_string));
+    pub(crate) fn encode(&self) -> Zeroizing<Vec<u8>> {
+        whole(|out| self.write(out))
+    }
+
+    fn write(&self, out: &mut dyn Out) {
+        put_path(out, &self.paths.prefix);
+        put_path(out, &self.paths.configuration);
+        put_path(out, self.paths.error_log.as_deref().unwrap_or(Path::new("")));
+        put(out, &self.directives);
+        put(out, &self.files.0);
+        put_count(out, self.kept.len());
+        for (path, bytes) in &self.kept {
+            put_file(out, path, bytes);
         }
-        put_all(&mut out, self.listeners.iter());
-        put(&mut out, &self.quic.0);
-        put_count(&mut out, usize::from(self.quic.1));
-        put_ticket_keys(&mut out, &self.ticket_keys);
-        out.extend(encode_paths(self.logs.iter().map(PathBuf::as_path)));
-        out
+        put_count(out, self.hosts.len());
+        for ((name, port), addresses) in &self.hosts {
+            put(out, name.as_bytes());
+            put_count(out, usize::from(*port));
+            put_all(out, addresses.iter().map(SocketAddr::to_string));
+        }
+        put_all(out, self.listeners.iter());
+        put(out, &self.quic.0);
+        put_count(out, usize::from(self.quic.1));
+        put_ticket_keys(out, &self.ticket_keys);
+        put_paths(out, self.logs.iter().map(PathBuf::as_path));
     }
 
     /// `None` for bytes that [`Handover::encode`] did not make.
@@ -134,14 +140,14 @@ impl Handover {
         let configuration = reader.path()?;
         let error_log = Some(reader.path()?).filter(|path| !path.as_os_str().is_empty());
         let directives = reader.bytes()?.to_vec();
-        let files = HandedFiles(reader.bytes()?.to_vec());
+        let files = HandedFiles(reader.secret()?);
         let kept = reader.list(Reader::file)?;
         let hosts = reader.list(|reader| {
             let host = (reader.text()?, u16::try_from(reader.count()?).ok()?);
             Some((host, reader.list(|reader| reader.text()?.parse().ok())?))
         })?;
         let listeners = reader.list(Reader::text)?;
-        let quic = (reader.bytes()?.to_vec(), u8::try_from(reader.count()?).ok()?);
+        let quic = (reader.secret()?, u8::try_from(reader.count()?).ok()?);
         let ticket_keys = reader.ticket_keys()?;
         let logs = reader.list(Reader::path)?;
         let paths = Paths { prefix, configuration, error_log };
@@ -152,8 +158,7 @@ impl Handover {
 /// The payload of [`crate::control::Kind::Reopen`]: a list of paths.
 pub(crate) fn encode_paths<'a>(paths: impl ExactSizeIterator<Item = &'a Path>) -> Vec<u8> {
     let mut out = Vec::new();
-    put_count(&mut out, paths.len());
-    paths.for_each(|path| put_path(&mut out, path));
+    put_paths(&mut out, paths);
     out
 }
 
@@ -163,11 +168,8 @@ pub(crate) fn decode_paths(bytes: &[u8]) -> Option<Vec<PathBuf>> {
 }
 
 /// The payload of [`crate::control::Kind::Keep`]: a file with its path.
-pub(crate) fn encode_file(path: &Path, bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    put_path(&mut out, path);
-    put(&mut out, bytes);
-    out
+pub(crate) fn encode_file(path: &Path, bytes: &[u8]) -> Zeroizing<Vec<u8>> {
+    whole(|out| put_file(out, path, bytes))
 }
 
 /// The file that [`encode_file`] wrote.
@@ -181,27 +183,27 @@ pub(crate) struct Legacy {
     /// Names of the listeners.
     pub(crate) names: Vec<String>,
     /// Secret of QUIC.
-    pub(crate) secret: Vec<u8>,
+    pub(crate) secret: Zeroizing<Vec<u8>>,
     pub(crate) ticket_keys: TicketKeys,
     /// How many supervisors there were before the new one.
     pub(crate) depth: u32,
 }
 
 impl Legacy {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        put_all(&mut out, self.names.iter());
-        put(&mut out, &self.secret);
-        put_ticket_keys(&mut out, &self.ticket_keys);
-        put_count(&mut out, self.depth as usize);
-        out
+    pub(crate) fn encode(&self) -> Zeroizing<Vec<u8>> {
+        whole(|out| {
+            put_all(out, self.names.iter());
+            put(out, &self.secret);
+            put_ticket_keys(out, &self.ticket_keys);
+            put_count(out, self.depth as usize);
+        })
     }
 
     /// Reads what [`Legacy::encode`] wrote. Older binaries sent no secret of QUIC, no keys or no depth: these are empty then, or 1.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader { rest: bytes };
         let names = reader.list(Reader::text)?;
-        let secret = reader.bytes().unwrap_or_default().to_vec();
+        let secret = reader.secret().unwrap_or_default();
         let ticket_keys = reader.ticket_keys().unwrap_or_default();
         let depth = reader.count().map_or(1, |depth| depth as u32);
         Some(Self { names, secret, ticket_keys, depth })
@@ -250,7 +252,7 @@ impl Processes {
     }
 }
 
-fn put_processes<'a>(out: &mut Vec<u8>, processes: impl ExactSizeIterator<Item = &'a QuicProcess>) {
+fn put_processes<'a>(out: &mut dyn Out, processes: impl ExactSizeIterator<Item = &'a QuicProcess>) {
     put_count(out, processes.len());
     for process in processes {
         put_count(out, process.number.into());
@@ -261,43 +263,84 @@ fn put_processes<'a>(out: &mut Vec<u8>, processes: impl ExactSizeIterator<Item =
     }
 }
 
-fn put_wide(out: &mut Vec<u8>, figure: u64) {
-    out.extend(figure.to_be_bytes());
+fn put_wide(out: &mut dyn Out, figure: u64) {
+    out.put(&figure.to_be_bytes());
 }
 
 /// The payload of [`crate::control::Kind::TicketKeys`]: a record of keys and the lifetime of their tickets.
-pub(crate) fn encode_ticket_key(lifetime_s: u32, record: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    put_count(&mut out, lifetime_s as usize);
-    put(&mut out, record);
-    out
+pub(crate) fn encode_ticket_key(lifetime_s: u32, record: &[u8]) -> Zeroizing<Vec<u8>> {
+    whole(|out| put_ticket_key(out, lifetime_s, record))
 }
 
 /// The lifetime and the record that [`encode_ticket_key`] wrote.
-pub(crate) fn decode_ticket_key(bytes: &[u8]) -> Option<(u32, Vec<u8>)> {
+pub(crate) fn decode_ticket_key(bytes: &[u8]) -> Option<(u32, Zeroizing<Vec<u8>>)> {
     Reader { rest: bytes }.ticket_key()
 }
 
-fn put_ticket_keys(out: &mut Vec<u8>, keys: &TicketKeys) {
+/// What a payload is written to.
+trait Out {
+    fn put(&mut self, bytes: &[u8]);
+}
+
+impl Out for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// Counts bytes.
+struct Length(usize);
+
+impl Out for Length {
+    fn put(&mut self, bytes: &[u8]) {
+        self.0 += bytes.len();
+    }
+}
+
+/// A payload in one piece of memory, of what writes it.
+fn whole(write: impl Fn(&mut dyn Out)) -> Zeroizing<Vec<u8>> {
+    let mut length = Length(0);
+    write(&mut length);
+    let mut out = Zeroizing::new(Vec::with_capacity(length.0));
+    write(&mut *out);
+    out
+}
+
+fn put_ticket_keys(out: &mut dyn Out, keys: &TicketKeys) {
     let records = keys.iter();
     put_count(out, records.len());
-    records.for_each(|(lifetime_s, record)| out.extend(encode_ticket_key(lifetime_s, record)));
+    records.for_each(|(lifetime_s, record)| put_ticket_key(out, lifetime_s, record));
 }
 
-fn put_count(out: &mut Vec<u8>, count: usize) {
-    out.extend((count as u32).to_be_bytes());
+fn put_ticket_key(out: &mut dyn Out, lifetime_s: u32, record: &[u8]) {
+    put_count(out, lifetime_s as usize);
+    put(out, record);
 }
 
-fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+fn put_count(out: &mut dyn Out, count: usize) {
+    out.put(&(count as u32).to_be_bytes());
+}
+
+fn put(out: &mut dyn Out, bytes: &[u8]) {
     put_count(out, bytes.len());
-    out.extend_from_slice(bytes);
+    out.put(bytes);
 }
 
-fn put_path(out: &mut Vec<u8>, path: &Path) {
+fn put_path(out: &mut dyn Out, path: &Path) {
     put(out, path.as_os_str().as_bytes());
 }
 
-fn put_all<S: AsRef<str>>(out: &mut Vec<u8>, texts: impl ExactSizeIterator<Item = S>) {
+fn put_file(out: &mut dyn Out, path: &Path, bytes: &[u8]) {
+    put_path(out, path);
+    put(out, bytes);
+}
+
+fn put_paths<'a>(out: &mut dyn Out, paths: impl ExactSizeIterator<Item = &'a Path>) {
+    put_count(out, paths.len());
+    paths.for_each(|path| put_path(out, path));
+}
+
+fn put_all<S: AsRef<str>>(out: &mut dyn Out, texts: impl ExactSizeIterator<Item = S>) {
     put_count(out, texts.len());
     texts.for_each(|text| put(out, text.as_ref().as_bytes()));
 }
@@ -363,8 +406,12 @@ impl<'a> Reader<'a> {
         Some((self.path()?, self.bytes()?.to_vec()))
     }
 
-    fn ticket_key(&mut self) -> Option<(u32, Vec<u8>)> {
-        Some((u32::try_from(self.count()?).ok()?, self.bytes()?.to_vec()))
+    fn secret(&mut self) -> Option<Zeroizing<Vec<u8>>> {
+        self.bytes().map(|bytes| bytes.to_vec().into())
+    }
+
+    fn ticket_key(&mut self) -> Option<(u32, Zeroizing<Vec<u8>>)> {
+        Some((u32::try_from(self.count()?).ok()?, self.secret()?))
     }
 
     fn ticket_keys(&mut self) -> Option<TicketKeys> {
@@ -401,8 +448,8 @@ mod tests {
                 vec!["127.0.0.1:80".parse().expect("address"), "[::1]:80".parse().expect("address")],
             )],
             listeners: vec!["127.0.0.1:80".into(), "unix:/s".into()],
-            quic: (vec![1, 2, 3], 255),
-            ticket_keys: TicketKeys::of([(300, vec![4; 104])]),
+            quic: (vec![1, 2, 3].into(), 255),
+            ticket_keys: TicketKeys::of([(300, vec![4; 104].into())]),
             logs: vec!["/l/error.log".into()],
         }
     }
@@ -437,11 +484,20 @@ mod tests {
     }
 
     #[test]
+    fn payload_is_written_where_there_is_room_for_all_of_it() {
+        for payload in
+            [sample().encode(), encode_file(Path::new("/f"), &[1; 5000]), encode_ticket_key(300, &[2; 104])]
+        {
+            assert_eq!(payload.len(), payload.capacity());
+        }
+    }
+
+    #[test]
     fn a_new_binary_understands_old_ones() {
         let legacy = Legacy {
             names: vec!["127.0.0.1:80".into()],
-            secret: vec![7; 32],
-            ticket_keys: TicketKeys::of([(300, vec![1])]),
+            secret: vec![7; 32].into(),
+            ticket_keys: TicketKeys::of([(300, vec![1].into())]),
             depth: 7,
         };
         let whole = legacy.encode();
@@ -450,7 +506,7 @@ mod tests {
         assert_eq!(before_depth.depth, 1);
         let before_keys = Legacy::decode(&whole[..whole.len() - 17]).expect("names and secret");
         assert_eq!(before_keys, Legacy { ticket_keys: TicketKeys::default(), depth: 1, ..legacy });
-        assert_eq!(Legacy::decode(&whole[..20]).expect("names").secret, [] as [u8; 0]);
+        assert_eq!(Legacy::decode(&whole[..20]).expect("names").secret[..], [] as [u8; 0]);
     }
 
     #[test]

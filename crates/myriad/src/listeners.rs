@@ -21,6 +21,7 @@ use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with, sockopt,
 };
+use zeroize::Zeroizing;
 
 pub(crate) use holder::web_servers;
 use patience::patiently;
@@ -58,15 +59,15 @@ struct Listener {
 pub(crate) struct Listeners {
     all: Vec<Listener>,
     /// Secret from which QUIC makes resets and connection IDs; it is kept through reloads and upgrades.
-    secret: Vec<u8>,
+    secret: Zeroizing<Vec<u8>>,
 }
 
 /// Bytes of the secret.
 const SECRET: usize = 32;
 
-fn random_secret() -> Result<Vec<u8>, String> {
-    let mut secret = vec![0; SECRET];
-    match rustix::rand::getrandom(&mut secret, rustix::rand::GetRandomFlags::empty()) {
+fn random_secret() -> Result<Zeroizing<Vec<u8>>, String> {
+    let mut secret = Zeroizing::new(vec![0; SECRET]);
+    match rustix::rand::getrandom(secret.as_mut_slice(), rustix::rand::GetRandomFlags::empty()) {
         Ok(SECRET) => Ok(secret),
         outcome => Err(format!("getrandom() failed ({outcome:?})")),
     }
@@ -74,7 +75,10 @@ fn random_secret() -> Result<Vec<u8>, String> {
 
 impl Listeners {
     /// Listeners of sockets that another process made; sockets of one name are one listener.
-    pub(crate) fn inherit(named: impl Iterator<Item = (String, OwnedFd)>, secret: Vec<u8>) -> Self {
+    pub(crate) fn inherit(
+        named: impl Iterator<Item = (String, OwnedFd)>,
+        secret: Zeroizing<Vec<u8>>,
+    ) -> Self {
         let mut listeners = Self { all: Vec::new(), secret };
         for (name, socket) in named {
             match listeners.all.iter_mut().find(|listener| listener.name == name) {
@@ -90,7 +94,7 @@ impl Listeners {
     pub(crate) fn open(model: &Model, threads: usize, current: &Self) -> Result<Self, Vec<Finding>> {
         let secret = match &current.secret[..] {
             [] => random_secret().map_err(|error| vec![error.into()])?,
-            secret => secret.to_vec(),
+            secret => secret.to_vec().into(),
         };
         let mut opened = Self { all: Vec::new(), secret };
         let mut failures = Vec::new();

@@ -16,6 +16,7 @@ mod cli;
 mod configuration;
 mod confine;
 mod control;
+mod cores;
 mod daemon;
 mod doctor;
 mod explain;

@@ -21,9 +21,11 @@ use std::time::{Duration, Instant};
 use myriad_log::Level;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
+use zeroize::Zeroizing;
 
 use crate::activation;
 use crate::configuration::{Configuration, Origin};
+use crate::cores;
 use crate::daemon::{Birth, Elder};
 use crate::generation::Generation;
 use crate::instance::Instance;
@@ -96,6 +98,7 @@ impl Supervisor {
         instance: Option<Instance>,
     ) -> Result<Self, Vec<Finding>> {
         let io_error = |error: io::Error| vec![error.to_string().into()];
+        cores::refuse().map_err(io_error)?;
         let signals = Signals::watch(&WATCHED).map_err(io_error)?;
         let succession = Succession::new(matches!(birth, Birth::Upgrade(..))).map_err(io_error)?;
         let (inherited, ticket_keys, foreground, kin) = match birth {
@@ -360,5 +363,5 @@ impl Supervisor {
 /// Listeners of the sockets that the init system holds for this server.
 fn activated() -> Result<Listeners, Vec<Finding>> {
     let sockets = activation::sockets().map_err(|error| vec![error.into()])?;
-    Ok(Listeners::inherit(sockets.into_iter(), Vec::new()))
+    Ok(Listeners::inherit(sockets.into_iter(), Zeroizing::default()))
 }

@@ -5,6 +5,8 @@
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use zeroize::Zeroizing;
+
 /// Most lifetimes that are kept. There is one for each value of `ssl_session_timeout`, as a rule one in all.
 const MOST: usize = 64;
 /// Most bytes of a record: two keys take about a hundred.
@@ -12,11 +14,11 @@ const LARGEST: usize = 256;
 
 /// Records of keys by the lifetime of their tickets, seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TicketKeys(HashMap<u32, Vec<u8>>);
+pub(crate) struct TicketKeys(HashMap<u32, Zeroizing<Vec<u8>>>);
 
 impl TicketKeys {
     /// Keys of these records; a record out of bounds is left out.
-    pub(crate) fn of(records: impl IntoIterator<Item = (u32, Vec<u8>)>) -> Self {
+    pub(crate) fn of(records: impl IntoIterator<Item = (u32, Zeroizing<Vec<u8>>)>) -> Self {
         let mut keys = Self::default();
         for (lifetime_s, record) in records {
             let _ = keys.take(lifetime_s, record);
@@ -25,7 +27,7 @@ impl TicketKeys {
     }
 
     /// Takes a record in place of the one before; an empty one only removes that. An error if it is out of bounds.
-    pub(crate) fn take(&mut self, lifetime_s: u32, record: Vec<u8>) -> Result<(), &'static str> {
+    pub(crate) fn take(&mut self, lifetime_s: u32, record: Zeroizing<Vec<u8>>) -> Result<(), &'static str> {
         if record.is_empty() {
             self.0.remove(&lifetime_s);
             return Ok(());
@@ -59,7 +61,7 @@ impl TicketKeys {
     }
 
     /// All records, taken out.
-    pub(crate) fn into_map(self) -> HashMap<u32, Vec<u8>> {
+    pub(crate) fn into_map(self) -> HashMap<u32, Zeroizing<Vec<u8>>> {
         self.0
     }
 }
@@ -74,9 +76,10 @@ mod tests {
 
     #[test]
     fn records_go_when_they_are_taken_back_and_when_their_last_ticket_has_expired() {
-        let made = |made_s: u64| [&made_s.to_be_bytes()[..], &[7; 48]].concat();
+        let made =
+            |made_s: u64| -> Zeroizing<Vec<u8>> { [&made_s.to_be_bytes()[..], &[7; 48]].concat().into() };
         let mut keys = TicketKeys::of([(60, made(now_s())), (300, made(now_s()))]);
-        assert_eq!(keys.take(60, Vec::new()), Ok(()));
+        assert_eq!(keys.take(60, Zeroizing::default()), Ok(()));
         assert_eq!(keys.iter().map(|(lifetime_s, _)| lifetime_s).collect::<Vec<_>>(), [300]);
         keys.forget_old(now_s() + 590);
         assert_eq!(keys.iter().len(), 1);
@@ -90,12 +93,13 @@ mod tests {
 
     #[test]
     fn the_last_record_of_a_life_time_counts_and_there_are_only_so_many() {
-        let mut keys = TicketKeys::of([(300, vec![1]), (300, vec![2]), (60, vec![3; LARGEST + 1])]);
+        let mut keys =
+            TicketKeys::of([(300, vec![1].into()), (300, vec![2].into()), (60, vec![3; LARGEST + 1].into())]);
         assert_eq!(keys.iter().collect::<Vec<_>>(), [(300, &[2][..])]);
         for lifetime_s in 0..MOST as u32 - 1 {
-            assert_eq!(keys.take(lifetime_s, vec![0]), Ok(()));
+            assert_eq!(keys.take(lifetime_s, vec![0].into()), Ok(()));
         }
-        assert!(keys.take(1000, vec![0]).is_err());
-        assert_eq!(keys.take(300, vec![4]), Ok(()), "what is known can be replaced");
+        assert!(keys.take(1000, vec![0].into()).is_err());
+        assert_eq!(keys.take(300, vec![4].into()), Ok(()), "what is known can be replaced");
     }
 }

@@ -22,6 +22,7 @@ use crate::admin::server::ControlServer;
 use crate::configuration;
 use crate::confine::confine;
 use crate::control::{Channel, Kind, Message};
+use crate::cores;
 use crate::handover::{
     Confinement, Handover, Processes, decode_paths, encode_file, encode_paths, encode_ticket_key,
 };
@@ -337,6 +338,7 @@ fn confined(payload: &[u8]) -> Result<String, String> {
     if let Some(account) = &confinement.account {
         account.assume().map_err(|error| format!("setuid({}) failed: {error}", account.uid))?;
     }
+    cores::settle(confinement.core).map_err(|error| format!("prctl(PR_SET_DUMPABLE) failed: {error}"))?;
     if let Some(folder) = &confinement.folder {
         std::env::set_current_dir(folder)
             .map_err(|error| format!("chdir(\"{}\") failed: {error}", folder.display()))?;
@@ -354,7 +356,7 @@ fn confine_worker() -> Result<String, String> {
 /// Sets `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first the limit is raised as far as possible: the usual
 /// soft limit of 1024 is for shells, not for servers.
 fn limit(confinement: &Confinement) -> io::Result<()> {
-    limit_core(confinement.core)?;
+    cores::limit(confinement.core)?;
     let descriptors = getrlimit(Resource::Nofile);
     let wanted = match confinement.descriptors {
         Some(count) => {
@@ -369,10 +371,4 @@ fn limit(confinement: &Confinement) -> io::Result<()> {
 fn raise_descriptors() -> io::Result<()> {
     let most = getrlimit(Resource::Nofile).maximum;
     Ok(setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })?)
-}
-
-/// Sets `worker_rlimit_core`. Without it no core is written, which would hold private keys.
-fn limit_core(core: Option<u64>) -> io::Result<()> {
-    let bytes = Some(core.unwrap_or(0));
-    Ok(setrlimit(Resource::Core, Rlimit { current: bytes, maximum: bytes })?)
 }

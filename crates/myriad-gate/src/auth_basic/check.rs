@@ -70,7 +70,7 @@ impl Check for AuthBasic {
         let (stored, passwords) = (stored.to_vec(), Arc::clone(&self.passwords));
         Verdict::wait(async move |exchange| {
             let request = &exchange.request;
-            let password = credentials.password().to_vec();
+            let password = credentials.password().to_vec().into();
             let Ok(judgement) = passwords.judge(stored, password, request.received.at_ms).await else {
                 request.log(Level::Error, format_args!("{TOO_MANY}"));
                 return Verdict::Fail(503);

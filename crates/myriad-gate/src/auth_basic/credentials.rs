@@ -3,10 +3,11 @@
 use myriad_http::Known;
 
 use myriad_exchange::exchange::Request;
+use zeroize::Zeroizing;
 
-/// User name and password, as sent: nothing has checked them.
+/// User name and password, as sent: nothing has checked them. They are overwritten when they are dropped.
 pub(super) struct Credentials {
-    decoded: Vec<u8>,
+    decoded: Zeroizing<Vec<u8>>,
     colon: usize,
 }
 
@@ -38,8 +39,8 @@ impl Credentials {
 }
 
 /// Base64 as nginx reads it: what follows the first `=` does not count, nor do bits that fill no byte.
-fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(text.len() / 4 * 3 + 3);
+fn decode_base64(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let mut out = Zeroizing::new(Vec::with_capacity(text.len() / 4 * 3 + 3));
     let (mut bits, mut count) = (0u32, 0);
     let mut digits = 0;
     for byte in text.iter().take_while(|byte| **byte != b'=') {
@@ -68,10 +69,10 @@ mod tests {
 
     #[test]
     fn base64_is_read_strictly() {
-        assert_eq!(decode_base64(b"YTpi").unwrap(), b"a:b");
-        assert_eq!(decode_base64(b"YTpiYw==").unwrap(), b"a:bc");
-        assert_eq!(decode_base64(b"YTpiYw").unwrap(), b"a:bc");
-        assert_eq!(decode_base64(b"").unwrap(), b"");
+        assert_eq!(**decode_base64(b"YTpi").unwrap(), *b"a:b");
+        assert_eq!(**decode_base64(b"YTpiYw==").unwrap(), *b"a:bc");
+        assert_eq!(**decode_base64(b"YTpiYw").unwrap(), *b"a:bc");
+        assert_eq!(**decode_base64(b"").unwrap(), *b"");
         for broken in [&b"YTpi!"[..], b"YTpiY", b"YT pi", b"YT-i"] {
             assert!(decode_base64(broken).is_none());
         }

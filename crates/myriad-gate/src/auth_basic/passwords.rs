@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use myriad_password::{Judgement, Remembered, Stored};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
+use zeroize::Zeroizing;
 
 /// Attempts that may wait for their turn; the next is turned away.
 const WAITING: usize = 128;
@@ -45,7 +46,7 @@ impl Passwords {
     pub(super) async fn judge(
         &self,
         stored: Vec<u8>,
-        password: Vec<u8>,
+        password: Zeroizing<Vec<u8>>,
         now: u64,
     ) -> Result<Judgement, Busy> {
         let permit = {
@@ -106,7 +107,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let passwords = Passwords::default();
         let places: Vec<_> = (0..WAITING).map(|_| passwords.queue().expect("room")).collect();
-        let judge = || runtime.block_on(passwords.judge(b"x".to_vec(), b"x".to_vec(), 1_000));
+        let judge = || runtime.block_on(passwords.judge(b"x".to_vec(), b"x".to_vec().into(), 1_000));
         assert!(judge().is_err());
         drop(places);
         assert!(judge().is_ok());
@@ -118,7 +119,7 @@ mod tests {
         let passwords = Passwords::default();
         let stored = b"$1$salt$qJH7.N4xYta3aEG/dfqo/0";
         let judge = |password: &[u8]| {
-            let judged = runtime.block_on(passwords.judge(stored.to_vec(), password.to_vec(), 1_000));
+            let judged = runtime.block_on(passwords.judge(stored.to_vec(), password.to_vec().into(), 1_000));
             judged.ok().unwrap()
         };
         assert_eq!(judge(b"wrong"), Judgement::Mismatch);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aws_lc_rs::{hkdf, hmac};
+use zeroize::Zeroizing;
 
 /// Keys of a listener that follow from a secret, so that whoever has the secret again has the keys: resets hold over reloads
 /// and after a crash, and each worker reads the IDs of all.
@@ -18,15 +19,15 @@ impl QuicSecret {
     pub fn new(secret: &[u8], listener: &str) -> Self {
         let extracted = hkdf::Salt::new(hkdf::HKDF_SHA256, b"myriad quic").extract(secret);
         let derived = |purpose: &[u8]| {
-            let mut key = [0; 32];
+            let mut key = Zeroizing::new([0; 32]);
             let info = [purpose, b" of ", listener.as_bytes()];
             // A key of the length of the hash is always given.
-            let _ = extracted.expand(&info, hkdf::HKDF_SHA256).and_then(|okm| okm.fill(&mut key));
+            let _ = extracted.expand(&info, hkdf::HKDF_SHA256).and_then(|okm| okm.fill(&mut *key));
             key
         };
         let names = derived(b"connection ids");
         Self {
-            reset: Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &derived(b"stateless resets"))),
+            reset: Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &*derived(b"stateless resets"))),
             names: names.iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte)),
         }
     }

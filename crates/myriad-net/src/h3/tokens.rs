@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_lc_rs::{hkdf, rand};
 use quinn_proto::{TokenLog, TokenReuseError, ValidationTokenConfig};
+use zeroize::Zeroizing;
 
 /// How long a token holds: about as long as a visitor who comes again has the same address.
 const LIFETIME: Duration = Duration::from_hours(24);
@@ -29,10 +30,10 @@ pub struct QuicTokens {
 impl QuicTokens {
     /// The tokens of a process that begins.
     pub fn new(secret: &[u8]) -> Self {
-        let mut process = [0; 32];
+        let mut process = Zeroizing::new([0; 32]);
         // Without randomness there is no TLS either.
-        let _ = rand::fill(&mut process);
-        let key = hkdf::Salt::new(hkdf::HKDF_SHA256, &process).extract(secret);
+        let _ = rand::fill(&mut *process);
+        let key = hkdf::Salt::new(hkdf::HKDF_SHA256, &*process).extract(secret);
         Self { key: Arc::new(key), used: Arc::default() }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use myriad_conf::Source;
 use myriad_exchange::keeping::Keeper;
 use myriad_net::Relay;
+use zeroize::Zeroizing;
 
 /// What the supervisor opened for the worker process.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub struct Inherited {
     /// Listening sockets under the name of their address; several of one name with `reuseport`.
     pub listeners: Vec<(String, OwnedFd)>,
     /// What QUIC makes resets and connection IDs with, where no `quic_host_key` is written.
-    pub quic_secret: Vec<u8>,
+    pub quic_secret: Zeroizing<Vec<u8>>,
     /// The number of this process, modulo 256.
     pub process: u8,
     /// What is known of other processes that have the same sockets for QUIC.
@@ -27,7 +28,7 @@ pub struct Inherited {
     /// Who keeps what must outlive the process.
     pub keeper: Keeper,
     /// Keys of tickets that a process before this one used, by the life time of tickets, seconds.
-    pub ticket_keys: HashMap<u32, Vec<u8>>,
+    pub ticket_keys: HashMap<u32, Zeroizing<Vec<u8>>>,
     /// The files of the configuration, for explanations.
     pub sources: Vec<Source>,
     /// What relative paths start from.

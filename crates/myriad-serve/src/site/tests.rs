@@ -35,7 +35,7 @@ impl Keep for Nobody {
 fn inherited() -> Inherited {
     Inherited {
         listeners: Vec::new(),
-        quic_secret: vec![7; 32],
+        quic_secret: vec![7; 32].into(),
         process: 0,
         relay: Arc::default(),
         logs: Vec::new(),

@@ -10,6 +10,7 @@ use myriad_acme::{ExternalAccount, Issuer, SigningKey, Slot};
 use myriad_conf::model::{AccountKeyConf, AcmeIssuerConf, ExternalAccountConf};
 use myriad_conf::{Diagnostic, Model, Text};
 use myriad_x509::pem;
+use zeroize::Zeroizing;
 
 use super::orders::{Orders, state_folder};
 use crate::certificates::files::{DATA, Files, tls_path};
@@ -23,7 +24,7 @@ pub struct PlannedIssuer {
     /// The folder of its state, if it is kept.
     pub state: Option<PathBuf>,
     /// The account's key as it was kept.
-    pub account: Option<Vec<u8>>,
+    pub account: Option<Zeroizing<Vec<u8>>>,
 }
 
 /// The issuers of a model with the places that its servers have got from `orders`, and the errors of those that cannot be used.
@@ -38,7 +39,8 @@ pub fn planned_issuers(
     for conf in model.http.iter().flat_map(|http| &http.acme_issuers) {
         let slots = orders.of_issuer(&conf.name, model);
         let state = state_folder(conf, prefix);
-        let account = state.as_ref().and_then(|folder| files.read.get(&folder.join(ACCOUNT_FILE))).cloned();
+        let account = state.as_ref().and_then(|folder| files.read.get(&folder.join(ACCOUNT_FILE)));
+        let account = account.cloned().map(Zeroizing::new);
         match issuer(conf, files) {
             Ok(issuer) => issuers.push(PlannedIssuer { issuer, slots, state, account }),
             Err(error) => errors.push(*error),
@@ -73,7 +75,7 @@ fn issuer(conf: &AcmeIssuerConf, files: Files<'_>) -> Result<Issuer, Box<Diagnos
             if SigningKey::from_pem(text).is_none() {
                 return Err(unusable(file, "it holds no private key of ECDSA or RSA in PEM"));
             }
-            AccountKey::Given(text.to_vec())
+            AccountKey::Given(text.to_vec().into())
         }
     };
     let roots = conf.trusted_certificate.as_ref().map(|file| {
@@ -174,7 +176,7 @@ mod tests {
     fn key_of_an_account_elsewhere_is_never_repeated() {
         let account = |says: &str| planned(says).map(|planned| planned.issuer.external_account);
         let known = |says: &str| account(says).unwrap().map(|account| (account.kid, account.key));
-        let expected = Some(("kid".to_owned(), b"secret".to_vec()));
+        let expected = Some(("kid".to_owned(), b"secret".to_vec().into()));
         assert_eq!(known("external_account_key kid mac;"), expected);
         assert_eq!(known("external_account_key kid data:c2VjcmV0;"), expected);
         let error = account("external_account_key kid 'data:pass word';").err().unwrap();
@@ -200,7 +202,7 @@ mod tests {
         let slot = orders.slot(site.first(), site.http(), (Path::new(PREFIX), &site.read), |_| {});
         let (issuers, _) = planned_issuers(&site.model, Path::new(PREFIX), site.files(), &orders);
         let [planned] = &issuers[..] else { panic!("one") };
-        assert_eq!(planned.account.as_deref(), Some(&b"account"[..]));
+        assert_eq!(planned.account.as_ref().map(|text| &text[..]), Some(&b"account"[..]));
         assert_eq!(planned.state.as_deref(), Some(folder));
         assert!(Arc::ptr_eq(&planned.slots[0], &slot.unwrap()) && planned.slots.len() == 1);
     }

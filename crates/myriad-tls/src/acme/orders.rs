@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use myriad_acme::agent::ACCOUNT_FILE;
-use myriad_acme::{CertificateOrder, Challenges, Slot, roots};
+use myriad_acme::{CertificateOrder, Challenges, Slot};
 use myriad_conf::Model;
 use myriad_conf::model::{AcmeCertificateConf, AcmeIssuerConf, HttpConf, ServerConf};
 
@@ -41,7 +41,7 @@ impl Orders {
         let slot = self.slots.entry((issuer, order.clone())).or_insert_with(|| Slot::new(order));
         if !slot.is_ready()
             && let Some((path, text)) = state.and_then(|path| read.get(&path).map(|text| (path, text)))
-            && let Err(error) = slot.fill(text, &roots::provider())
+            && let Err(error) = slot.fill(text)
         {
             log(&format!("acme: \"{}\" is not used: {error}", path.display()));
         }

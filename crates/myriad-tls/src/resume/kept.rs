@@ -6,6 +6,7 @@ use std::sync::Arc;
 use myriad_acme::{Question, Staple};
 use myriad_conf::Diagnostic;
 use myriad_conf::settings::TlsSettings;
+use zeroize::Zeroizing;
 
 use super::keeper::KeepTicketKeys;
 use super::sessions::SessionStore;
@@ -24,7 +25,7 @@ pub struct Kept {
     /// OCSP answers with their questions.
     staples: Vec<Arc<Staple>>,
     /// Records of the keys of the process before this one, by life time in seconds; each is taken once.
-    recorded: HashMap<u32, Vec<u8>>,
+    recorded: HashMap<u32, Zeroizing<Vec<u8>>>,
     /// What the server that was compiled last speaks: most speak the same.
     spoken: Option<Spoken>,
     /// Hands the keys to the process after this one.
@@ -33,7 +34,7 @@ pub struct Kept {
 
 impl Kept {
     /// Begins with the keys of the process before, as records by life time in seconds. `keeper` is told of new ones.
-    pub fn inheriting(recorded: HashMap<u32, Vec<u8>>, keeper: Arc<dyn KeepTicketKeys>) -> Self {
+    pub fn inheriting(recorded: HashMap<u32, Zeroizing<Vec<u8>>>, keeper: Arc<dyn KeepTicketKeys>) -> Self {
         Self { recorded, keeper: Some(keeper), ..Self::default() }
     }
 
@@ -84,7 +85,11 @@ impl Kept {
             return Some(Arc::clone(tickets));
         }
         let record = self.recorded.remove(&lifetime_s);
-        let tickets = Arc::new(Tickets::rotating(lifetime_s, record.as_deref(), self.keeper.clone())?);
+        let tickets = Arc::new(Tickets::rotating(
+            lifetime_s,
+            record.as_ref().map(|record| record.as_slice()),
+            self.keeper.clone(),
+        )?);
         self.tickets.insert(lifetime_s, Arc::clone(&tickets));
         Some(tickets)
     }
@@ -108,7 +113,7 @@ mod tests {
     #[test]
     fn keys_of_tickets_that_no_server_gives_are_forgotten_everywhere() {
         let told = Arc::new(Told::default());
-        let mut kept = Kept::inheriting(HashMap::from([(60, vec![1])]), Arc::clone(&told) as _);
+        let mut kept = Kept::inheriting(HashMap::from([(60, vec![1].into())]), Arc::clone(&told) as _);
         kept.begin();
         let [_, old] = [300, 900].map(|lifetime_s| kept.tickets(lifetime_s).expect("randomness"));
         told.0.lock().clear();

@@ -2,10 +2,13 @@
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, MAX_TAG_LEN, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::{digest, rand};
+use zeroize::Zeroizing;
 
 /// Bytes of a key's name, which stands in front of what it sealed.
 pub(super) const NAME: usize = 16;
 const SECRET: usize = 32;
+/// Bytes of both.
+pub(super) const KEY: usize = NAME + SECRET;
 const MADE: usize = 8;
 /// What is sealed is a multiple of this.
 const PADDED: usize = 64;
@@ -13,12 +16,13 @@ const PADDED: usize = 64;
 /// Lengths of the files of `ssl_session_ticket_key`, as nginx has them: a name, and two keys of 16 or 32 bytes.
 const FILES: [usize; 2] = [48, 80];
 
-/// A key as it is handed on: its name, then its secret.
-pub(super) type KeyBytes = [u8; NAME + SECRET];
+/// A key as it is handed on: its name, then its secret, [`KEY`] bytes. It is overwritten when it is dropped; an array that is
+/// moved would leave itself behind.
+pub(super) type KeyBytes = Zeroizing<Vec<u8>>;
 
 /// A new one; none without randomness.
 pub(super) fn random() -> Option<KeyBytes> {
-    let mut bytes = [0; NAME + SECRET];
+    let mut bytes = KeyBytes::new(vec![0; KEY]);
     rand::fill(&mut bytes).ok()?;
     Some(bytes)
 }
@@ -35,7 +39,7 @@ impl Key {
     }
 
     /// Of a name and a secret, as [`KeyBytes`] has them.
-    pub(super) fn of(bytes: &KeyBytes) -> Option<Self> {
+    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         let (name, secret) = bytes.split_first_chunk::<NAME>()?;
         Self::new(*name, secret)
     }
@@ -61,7 +65,7 @@ impl Key {
     /// The session, and when it was sealed.
     pub(super) fn open(&self, ticket: &[u8]) -> Option<(u64, Vec<u8>)> {
         let (nonce, content) = ticket.get(NAME..)?.split_first_chunk::<NONCE_LEN>()?;
-        let mut content = content.to_vec();
+        let mut content = Zeroizing::new(content.to_vec());
         let nonce = Nonce::assume_unique_for_key(*nonce);
         let plain = self.aead.open_in_place(nonce, Aad::from(self.name), &mut content).ok()?;
         let (made, rest) = plain.split_first_chunk::<MADE>()?;

@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rustls::server::ProducesTickets;
+use zeroize::Zeroizing;
 
 use super::keeper::KeepTicketKeys;
-use super::ticket_key::{Key, KeyBytes, NAME, random};
+use super::ticket_key::{KEY, Key, KeyBytes, NAME, random};
 
 /// Seals and opens the tickets of servers with one life time; all workers share it.
 pub(crate) struct Tickets {
@@ -38,6 +39,9 @@ struct Rotation {
     keeper: Option<Arc<dyn KeepTicketKeys>>,
 }
 
+/// A record of keys, as a keeper takes it; overwritten when it is dropped.
+type Record = Zeroizing<Vec<u8>>;
+
 /// A key with the bytes that it was made of.
 struct Known {
     key: Key,
@@ -47,6 +51,10 @@ struct Known {
 impl Known {
     fn of(bytes: KeyBytes) -> Option<Self> {
         Some(Self { key: Key::of(&bytes)?, bytes })
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() == KEY { Self::of(bytes.to_vec().into()) } else { None }
     }
 }
 
@@ -58,9 +66,9 @@ impl Rotation {
     /// Reads a record: when the current key was made (8), its bytes, and those of the one before it if there is one.
     fn read(record: &[u8]) -> Option<Self> {
         let (made, rest) = record.split_first_chunk::<8>()?;
-        let (current, rest) = rest.split_first_chunk()?;
-        let last = if rest.is_empty() { None } else { Some(Known::of(rest.try_into().ok()?)?) };
-        Some(Self { made_s: u64::from_be_bytes(*made), current: Known::of(*current)?, last, keeper: None })
+        let (current, rest) = rest.split_at_checked(KEY)?;
+        let last = if rest.is_empty() { None } else { Some(Known::read(rest)?) };
+        Some(Self { made_s: u64::from_be_bytes(*made), current: Known::read(current)?, last, keeper: None })
     }
 
     /// Makes the next key where this one has served for a life time, and forgets the one before. Whether it did.
@@ -80,10 +88,10 @@ impl Rotation {
     }
 
     /// The record and the keeper that takes it. It is handed over after the lock is released, since that may block.
-    fn record(&self) -> Option<(Arc<dyn KeepTicketKeys>, Vec<u8>)> {
+    fn record(&self) -> Option<(Arc<dyn KeepTicketKeys>, Record)> {
         let keeper = self.keeper.clone()?;
-        let last = self.last.as_ref().map_or(&[][..], |last| &last.bytes);
-        Some((keeper, [&self.made_s.to_be_bytes()[..], &self.current.bytes, last].concat()))
+        let last = self.last.as_ref().map_or(&[][..], |last| &last.bytes[..]);
+        Some((keeper, [&self.made_s.to_be_bytes()[..], &self.current.bytes[..], last].concat().into()))
     }
 }
 
@@ -185,6 +193,7 @@ fn now_s() -> u64 {
 mod tests {
     use super::*;
     use crate::resume::keeper::tests::Told;
+    use myriad_acme::remains::Sought;
 
     #[test]
     fn a_ticket_is_opened_while_it_and_its_key_live() {
@@ -237,6 +246,26 @@ mod tests {
         assert!(both.open(&ticket, 5).is_some());
         assert!(first.open(&both.seal(b"session", 5).unwrap(), 5).is_none());
         assert_eq!(Tickets::of_files(&[&one, &[3; 47]], 300).err(), Some(1));
+    }
+
+    #[test]
+    fn keys_are_overwritten_when_they_are_forgotten() {
+        let tickets = Tickets::rotating(300, None, None).unwrap();
+        let Keys::Own(rotation) = &tickets.keys else { panic!("made here") };
+        let sought = Sought::new(&rotation.lock().current.bytes[NAME..]);
+        let start = now_s();
+        let ticket = tickets.seal(b"session", start).unwrap();
+        tickets.seal(b"session", start + 300).unwrap();
+        assert!(tickets.open(&ticket, start).is_some() && sought.count() > 0, "the key before still opens");
+        tickets.seal(b"session", start + 600).unwrap();
+        assert!(tickets.open(&ticket, start).is_none());
+        assert_eq!(sought.count(), 0);
+        let record = rotation.lock().current.bytes.to_vec();
+        let sought = Sought::new(&record[NAME..]);
+        let record = Zeroizing::new([&[0; 8][..], &Zeroizing::new(record)].concat());
+        let heir = Tickets::rotating(300, Some(&record), None).unwrap();
+        drop((record, tickets, heir));
+        assert_eq!(sought.count(), 0, "handed on");
     }
 
     #[test]

@@ -162,7 +162,7 @@ mod tests {
         let client = Client::new();
         assert!(client.shake(&config).is_err());
         let made = Made::with(&SigningKey::generate(AcmeKeyKind::P256).unwrap(), "a.test", now_s());
-        slot.fill(&made.both(), config.crypto_provider()).unwrap();
+        slot.fill(&made.both()).unwrap();
         client.shake(&config).unwrap();
         assert_eq!(client.shown().0, der(&made.certificate));
     }
