@@ -6,6 +6,7 @@ FUZZ_SECONDS ?= 60
 FUZZ ?=
 CARGO_DENY := 0.20.2
 BENCH ?=
+MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
@@ -20,12 +21,12 @@ build: ## the release binary, target/release/myriad
 dist: ## the binary of the packages, target/dist/myriad: stripped, with no path of this machine in it
 	@CARGO="$(CARGO)" scripts/dist
 
-static: ## a binary that needs no library, for x86-64: target/x86_64-unknown-linux-musl/dist/myriad
-	@CARGO="$(CARGO)" scripts/dist --static
+static: ## binaries that need no library, for x86-64 and 64-bit ARM (MACHINES=aarch64): target/*-unknown-linux-musl/dist/myriad
+	@for machine in $(MACHINES); do CARGO="$(CARGO)" scripts/dist --static $$machine || exit 1; done
 
-test-static: static ## this binary in a root with nothing else: pages by HTTP and HTTPS, each coding, a reload (as root)
+test-static: static ## these binaries in a root with nothing else: a page by HTTP and HTTPS, ARM by QEMU (as root)
 	@scripts/install-packages test-static
-	packaging/test-static target/x86_64-unknown-linux-musl/dist/myriad
+	packaging/test-static $(foreach machine,$(MACHINES),target/$(machine)-unknown-linux-musl/dist/myriad)
 
 deb: ## the Debian package, in target/packages
 	@scripts/install-packages package
