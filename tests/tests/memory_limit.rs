@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use myriad_tests::{Client, Origin, Place, Request, Server, binary, wait_for};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 
 /// Bytes of a page.
@@ -158,8 +159,10 @@ fn limit_that_a_reload_lowers_shrinks_zones_and_one_that_it_takes_away_lets_them
     wait_for("the zone's own bound", || figure(&part(&memory(&server), "zone")["limit_bytes"]) == 512 << 20);
 }
 
-/// Clients who have asked once and are silent.
+/// Clients who have asked once and are silent; this process may have as many open files as it may ever have.
 fn idle(server: &Server, count: usize) -> Vec<Client> {
+    let own = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: own.maximum, maximum: own.maximum }).expect("descriptors");
     let client = |_| {
         let mut client = server.connect();
         assert_eq!(client.fetch(&Request::get("/")).text(), "here");

@@ -202,10 +202,10 @@ fn a_port_that_is_added_listens_and_one_that_is_dropped_does_not() {
     assert_eq!(server.get("/").text(), "version 2");
 }
 
-/// Bytes of memory that a process has for itself, which no file backs.
+/// Bytes of resident memory of a process that no file backs.
 fn anonymous(pid: u32) -> u64 {
-    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("a process");
-    let line = rollup.lines().find_map(|line| line.strip_prefix("Anonymous:")).expect("a line");
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("a line");
     line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
 }
 

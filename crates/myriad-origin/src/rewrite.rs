@@ -12,7 +12,12 @@ pub fn rewrite(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut Answe
 
 /// As [`rewrite`], for an answer whose lines are those of a head with these fields: lines are looked through only where it has
 /// one that may change.
-pub(crate) fn rewrite_head(exchange: &mut Exchange, origin: &OriginPlace, fields: &Fields, answer: &mut Answer) {
+pub(crate) fn rewrite_head(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    fields: &Fields,
+    answer: &mut Answer,
+) {
     if [Known::Location, Known::Refresh, Known::SetCookie].into_iter().any(|name| fields.has(name)) {
         origin.protocol.rewrite(exchange, answer);
     }

@@ -131,12 +131,7 @@ impl Generation {
 
     /// Whether a running worker of `self` can take over `next`.
     pub(crate) fn shares_process_with(&self, next: &Self) -> bool {
-        let (ours, theirs) = (&self.main, &next.main);
-        self.account == next.account
-            && ours.env == theirs.env
-            && ours.working_directory == theirs.working_directory
-            && ours.worker_rlimit_nofile == theirs.worker_rlimit_nofile
-            && ours.worker_rlimit_core == theirs.worker_rlimit_core
+        self.confinement() == next.confinement() && self.main.env == next.main.env
     }
 
     /// Listeners for QUIC, by [`myriad_serve::listener_id`].

@@ -85,13 +85,28 @@ impl WorkerProcess {
             way_in: None,
             inbox: None,
         };
-        process.tell(Kind::Confine, &generation.confinement().encode(), &[])?;
-        // Before the configuration: whether it may read the sockets of QUIC follows from who else there is.
-        process.make_inbox()?;
-        process.tell_of(others)?;
-        process.inbox_is_told();
-        process.configure(generation, keys)?;
+        if let Err(error) = process.begin(generation, keys, others) {
+            // Nobody knows of it yet, so nobody else would wait for its end.
+            let _ = process.child.kill();
+            process.child.wait()?;
+            return Err(error);
+        }
         Ok(process)
+    }
+
+    /// Tells a process that has just started what it needs to serve.
+    fn begin(
+        &mut self,
+        generation: &Generation,
+        keys: &TicketKeys,
+        others: &[(QuicProcess, BorrowedFd<'_>)],
+    ) -> io::Result<()> {
+        self.tell(Kind::Confine, &generation.confinement().encode(), &[])?;
+        // Before the configuration: whether it may read the sockets of QUIC follows from who else there is.
+        self.make_inbox()?;
+        self.tell_of(others)?;
+        self.inbox_is_told();
+        self.configure(generation, keys)
     }
 
     pub(crate) fn pid(&self) -> u32 {

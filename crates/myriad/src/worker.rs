@@ -93,7 +93,7 @@ struct Worker {
     /// User who started the server, and may use the control socket.
     owner: u32,
     /// What the process has given up, for the log; none before it has, or once that was told.
-    confined: Option<String>,
+    confined: Option<Result<String, String>>,
     /// Other processes that have the same sockets for QUIC.
     relay: Arc<Relay>,
     draining: bool,
@@ -189,18 +189,19 @@ impl Worker {
             return Ok(());
         }
         match message.kind {
-            Kind::Confine => match confined(&message.payload) {
-                Ok(confined) => self.confined = Some(confined),
-                Err(reason) => return Err(self.failed(reason)),
-            },
+            // A refusal is told once the configuration has been read: the supervisor is still writing it.
+            Kind::Confine => self.confined = Some(confined(&message.payload)),
             Kind::Configure => match self.configure(message) {
                 Ok(()) => {
-                    let confined = self.confined.take().unwrap_or_default();
+                    let confined = self.confined.take().and_then(Result::ok).unwrap_or_default();
                     self.channel.send(Kind::Ready, confined.as_bytes(), &[])?;
                     give_back();
                 }
                 Err(reason) if self.site.is_none() => return Err(self.failed(reason)),
-                Err(reason) => self.channel.send(Kind::Failed, reason.as_bytes(), &[])?,
+                Err(reason) => {
+                    self.channel.send(Kind::Failed, reason.as_bytes(), &[])?;
+                    give_back();
+                }
             },
             Kind::Reopen => {
                 let paths = decode_paths(&message.payload).unwrap_or_default();
@@ -243,8 +244,11 @@ impl Worker {
         if self.site.is_some() { self.relay.begin() } else { Ok(()) }
     }
 
-    /// Runs a configuration.
+    /// Runs a configuration: the first only where the process has become what it was told to.
     fn configure(&mut self, Message { payload, descriptors, .. }: Message) -> Result<(), String> {
+        if self.site.is_none() {
+            self.confined.as_ref().ok_or(NO_CONFIGURATION)?.as_ref().map_err(String::clone)?;
+        }
         let mut handover = Handover::decode(&payload).ok_or(NO_CONFIGURATION)?;
         drop(payload);
         let [files, mut tls_files] = handover.files.unpack().ok_or(NO_CONFIGURATION)?;

@@ -38,6 +38,7 @@ impl Supervisor {
             }
             self.log(Level::Error, NOT_TAKEN);
             self.init.ready(NOT_TAKEN);
+            give_back();
         }
     }
 
@@ -106,6 +107,7 @@ impl Supervisor {
             self.reload.abandon();
             self.log(Level::Error, NOT_TAKEN);
             self.init.ready(NOT_TAKEN);
+            give_back();
         }
     }
 
