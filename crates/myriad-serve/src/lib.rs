@@ -30,6 +30,7 @@ pub use apart::{apart, give_back};
 pub use compile::check;
 pub use explain::explain;
 pub use features::{documented_variables, registry, variables, warnings};
+pub use machine::memory as machine_memory;
 pub use myriad_control::admin::Administrator;
 pub use myriad_control::purge::{Outcome as PurgeOutcome, Refused as PurgeRefused};
 pub use myriad_exchange::counters::{Counters, Snapshot};

@@ -13,7 +13,7 @@ const GROUPS: &str = "/sys/fs/cgroup";
 const FIRST_VERSION: &str = "/sys/fs/cgroup/memory/memory.limit_in_bytes";
 
 /// Bytes of memory that this machine, or a control group around the process, allows.
-pub(crate) fn memory() -> u64 {
+pub fn memory() -> u64 {
     let whole = rustix::system::sysinfo();
     let whole = whole.totalram as u64 * u64::from(whole.mem_unit.max(1));
     let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();

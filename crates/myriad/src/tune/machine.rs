@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use myriad_serve::machine_memory;
 use myriad_tune::{Facts, Worker, parse_amount};
 
 use super::options::{DatabaseSaid, Options};
@@ -33,10 +34,7 @@ pub(super) fn look(options: &Options) -> Result<Found, String> {
     let root = options.root.as_path();
     let is_here = root == Path::new("/");
     let site = site(options)?;
-    let memory = options
-        .memory
-        .or_else(memory)
-        .ok_or("/proc/meminfo says nothing: name the memory with --memory 2g")?;
+    let memory = options.memory.unwrap_or_else(machine_memory);
     let facts = Facts {
         memory,
         cores: options.cores.unwrap_or_else(cores),
@@ -104,16 +102,6 @@ fn count(site: &Path) -> u32 {
         }
     }
     files
-}
-
-/// Memory of the machine, or of the control group, if that has less.
-fn memory() -> Option<u64> {
-    let machine = text(Path::new("/proc/meminfo"))?;
-    let total = machine.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let total = parse_amount(total)?;
-    let groups = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
-    let group = groups.iter().find_map(|path| text(Path::new(path))?.trim().parse::<u64>().ok());
-    Some(group.map_or(total, |group| group.min(total)))
 }
 
 fn cores() -> u32 {
