@@ -153,6 +153,21 @@ fn a_file_is_compressed_as_the_visitor_accepts_and_decodes_to_the_same() {
 }
 
 #[test]
+fn what_is_not_compressed_yet_comes_in_a_coding_that_the_client_takes() {
+    let server = serve();
+    for (number, (codings, coding)) in
+        [("br", "br"), ("zstd", "zstd"), ("br;q=1, gzip;q=0", "br")].into_iter().enumerate()
+    {
+        // Nobody has asked for the file before.
+        let name = format!("/first{number}.css");
+        server.write(&format!("html{name}"), style());
+        let first = server.fetch(&Request::get(&name).accepting(codings));
+        assert!(["identity", coding].contains(&first.coding()), "{codings}: {}", first.coding());
+        in_coding(&server, &name, codings, coding);
+    }
+}
+
+#[test]
 fn a_compressed_file_has_validators_and_ranges_of_its_own() {
     let server = serve();
     let plain = server.get("/style.css");

@@ -382,7 +382,7 @@ fn encoded(
     match encodings.best(available) {
         Some(coding) if coding != Coding::Identity => file.encoded(coding).map(|(_, bytes)| (coding, bytes)),
         // Nothing yet: gzip at its fast level costs less than sending identity to a phone.
-        _ if encodings.allowed.contains(Coding::Gzip) && contents.len() <= INLINE => {
+        _ if encodings.takes(Coding::Gzip) && contents.len() <= INLINE => {
             make(entry, Coding::Gzip, Level::Fast);
             file.encoded(Coding::Gzip).map(|(_, bytes)| (Coding::Gzip, bytes))
         }

@@ -15,7 +15,7 @@ const PREFERENCE: [Coding; 4] = [Coding::Brotli, Coding::Zstd, Coding::Gzip, Cod
 /// What may be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Encodings {
-    /// Codings that place, answer and client agree on; identity where the client takes it.
+    /// Codings that place and answer offer, identity among them; whether the client takes one is what [`takes`](Self::takes) says.
     pub allowed: CodingSet,
     accept: AcceptEncoding,
     /// Whether another client could get another encoding.
@@ -26,6 +26,11 @@ impl Encodings {
     /// The best of `available`.
     pub fn best(&self, available: CodingSet) -> Option<Coding> {
         self.accept.best(available.intersection(self.allowed).bits(), &PREFERENCE)
+    }
+
+    /// Whether this coding is allowed, and the client takes it.
+    pub fn takes(&self, coding: Coding) -> bool {
+        self.best(CodingSet::EMPTY.with(coding)).is_some()
     }
 
     /// The best of all that is allowed, whether it is there or not.
