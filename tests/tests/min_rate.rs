@@ -2,7 +2,8 @@
 //!
 //! covers: client_min_rate
 
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use myriad_tests::frames::{DATA, END_HEADERS, END_STREAM, HEADERS, Hand, RST_STREAM, WINDOW_UPDATE, head};
@@ -87,6 +88,33 @@ fn reader_that_takes_a_byte_now_and_then_is_reset() {
         }
     };
     assert!(broken && read < LARGE, "{read} bytes");
+}
+
+/// Bytes of answers that the kernel holds for the connection of the server to this port of a client.
+fn held_by_the_kernel(server: &Server, client: u16) -> u64 {
+    let (own, theirs) = (format!(":{:04X}", server.port), format!(":{client:04X}"));
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("a table");
+    let queue = table.lines().find_map(|line| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let is_it = words.get(1)?.ends_with(&own) && words.get(2)?.ends_with(&theirs);
+        is_it.then(|| words.get(4)?.split_once(':'))?
+    });
+    u64::from_str_radix(queue.expect("the connection").0, 16).expect("a number")
+}
+
+#[test]
+fn kernel_takes_little_of_an_answer_that_nobody_reads() {
+    let (server, _origin) = start("off");
+    let mut reader = TcpStream::connect(("127.0.0.1", server.port)).expect("a connection");
+    let port = reader.local_addr().expect("an address").port();
+    reader.write_all(&Request::get("/large").bytes()).expect("sent");
+    wait_for("the answer", || held_by_the_kernel(&server, port) > 0);
+    // The only worker has sent what it could before it serves others.
+    for _ in 0..10 {
+        assert_eq!(server.get("/here").text(), "here");
+    }
+    let held = held_by_the_kernel(&server, port);
+    assert!(held < 1 << 20, "{held} bytes");
 }
 
 #[test]

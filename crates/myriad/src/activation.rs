@@ -10,6 +10,8 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::{SocketAddrAny, SocketAddrUnix, SocketType, getsockname, sockopt};
 
+use crate::listeners::set_for_connections;
+
 /// Variables of the protocol. They are for one process alone and are kept from its children.
 pub(crate) const VARIABLES: [&str; 3] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"];
 
@@ -38,7 +40,7 @@ fn settled(socket: OwnedFd) -> Result<(String, OwnedFd), String> {
     let flags = fcntl_getfl(&socket).map_err(|error| failed(error.into()))?;
     fcntl_setfl(&socket, flags | OFlags::NONBLOCK).map_err(|error| failed(error.into()))?;
     if !name.starts_with("unix:") {
-        sockopt::set_tcp_nodelay(&socket, true).map_err(|error| failed(error.into()))?;
+        set_for_connections(&socket).map_err(failed)?;
     }
     Ok((name, socket))
 }

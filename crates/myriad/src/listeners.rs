@@ -21,6 +21,7 @@ use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with, sockopt,
 };
+use socket2::SockRef;
 use zeroize::Zeroizing;
 
 pub(crate) use holder::web_servers;
@@ -278,8 +279,7 @@ fn bound(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<
     if reuseport {
         sockopt::set_socket_reuseport(&socket, true)?;
     }
-    // Set on the listener, because accepted connections inherit it: no system call for each.
-    sockopt::set_tcp_nodelay(&socket, true)?;
+    set_for_connections(&socket)?;
     if address.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, conf.ipv6only)?;
     }
@@ -294,6 +294,19 @@ fn bound(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<
     }
     bind(&socket, &address)?;
     Ok(socket)
+}
+
+/// Bytes of an answer that the kernel takes from the server for a connection, beyond those that are on their way to its client.
+/// Without a bound it takes 2.5 MB where the client reads nothing, so that a thousand such clients have it out of memory for all
+/// connections of the machine (`net.ipv4.tcp_mem`). An answer of this length still leaves by one call.
+const MOST_UNSENT: u32 = 128 << 10;
+
+/// Sets what accepted connections of TCP inherit, with no system call for each.
+pub(crate) fn set_for_connections(socket: &OwnedFd) -> io::Result<()> {
+    sockopt::set_tcp_nodelay(socket, true)?;
+    // Where the kernel knows no bound there is none.
+    let _ = SockRef::from(socket).set_tcp_notsent_lowat(MOST_UNSENT);
+    Ok(())
 }
 
 fn set_keepalive(socket: &OwnedFd, probe: KeepAliveProbe) -> io::Result<()> {

@@ -77,7 +77,7 @@ mod tests {
             memory(&report).lines().collect::<Vec<_>>(),
             [
                 "memory 55.0M of 64.0M (86%), stage: shrinking",
-                "  zone pages\\x1b          19.0M of 20.0M, of 64.0M with memory enough",
+                "  zone pages\\x1b           19.0M of 20.0M, of 64.0M with memory enough",
                 "  other                    36.0M",
                 "  stages begun: 2 shrinking, 0 closing, 0 refusing",
                 "  given up: 1,234 pages, 0 idle and 0 stalled connections; 0 requests refused",
