@@ -27,6 +27,9 @@ const STALL_TICKS: i32 = (2000 / TICK_MS) as i32;
 const REST_TICKS: i32 = (1000 / TICK_MS) as i32;
 /// Connections that one walk gathers at least; an eighth of all where that is more.
 const GATHER: usize = 32;
+/// Clients that are let in though the process has no memory: so many at least, and an eighth of the seats where that is more. What takes
+/// the memory may be nothing that a connection could give up, and stored pages are served even then.
+const LEAST_CLIENTS: usize = 64;
 
 /// The seats of one worker. Cheap to clone; stays on the worker's thread.
 #[derive(Clone)]
@@ -42,8 +45,8 @@ struct Inner {
     changed: Notify,
     /// The connections that give way next, the last first.
     next: RefCell<Vec<(usize, Activity)>>,
-    /// The tick of the last walk that found nobody.
-    in_vain: Cell<Option<u32>>,
+    /// The tick of the last walk that found nobody, for each [`Want`].
+    in_vain: [Cell<Option<u32>>; 2],
     shortage: Cell<Option<Shortage>>,
     /// What newcomers had closed for want of memory.
     relieved: Cell<Relieved>,
@@ -93,7 +96,7 @@ impl Seats {
             open: Cell::new(0),
             changed: Notify::new(),
             next: RefCell::default(),
-            in_vain: Cell::new(None),
+            in_vain: Default::default(),
             shortage: Cell::new(None),
             relieved: Cell::default(),
         }))
@@ -148,9 +151,9 @@ impl Seats {
         true
     }
 
-    /// Whether the process has no memory for one more client. One alone is always let in.
+    /// Whether the process has no memory for one more client. Some are always let in.
     fn is_spent(&self) -> bool {
-        memory_figures::is_spent() && self.0.open.get() > 0
+        memory_figures::is_spent() && self.0.open.get() >= LEAST_CLIENTS.max(self.0.most / 8)
     }
 
     /// Whether clients have as many seats as they may.
@@ -263,7 +266,8 @@ impl Seats {
     /// same tick.
     fn gather(&self, want: Want) -> bool {
         let now = deadline::tick();
-        if self.0.in_vain.get() == Some(now) {
+        // Who may give way for want of memory may do so for want of a seat, not the reverse.
+        if [Want::Seats, want].iter().any(|of| self.0.in_vain[*of as usize].get() == Some(now)) {
             return false;
         }
         let clients = self.0.clients.borrow();
@@ -281,7 +285,7 @@ impl Seats {
             found.truncate(count);
         }
         found.sort_unstable_by_key(|(waiting, since, id, ..)| std::cmp::Reverse((*waiting, *since, *id)));
-        self.0.in_vain.set(found.is_empty().then_some(now));
+        self.0.in_vain[want as usize].set(found.is_empty().then_some(now));
         *self.0.next.borrow_mut() = found.iter().map(|(.., at, activity)| (*at, *activity)).collect();
         !found.is_empty()
     }

@@ -129,8 +129,8 @@ fn for_want_of_memory_the_oldest_idle_ones_are_closed_and_busy_ones_stay() {
 
 #[test]
 fn without_memory_a_newcomer_needs_somebody_who_gives_way() {
-    let seats = Seats::new(100);
-    let all = clients(&seats, 0..2);
+    let seats = Seats::new(1000);
+    let all = clients(&seats, 0..125);
     let long_ago = deadline::tick().wrapping_sub(REST_TICKS.cast_unsigned());
     for (it, _) in &all {
         it.activity.set(Activity::idle(long_ago, 0));
@@ -149,4 +149,43 @@ fn without_memory_a_newcomer_needs_somebody_who_gives_way() {
     drop(all);
     assert!(seats.has_room(), "where nobody is, somebody may come");
     crate::memory::set_stage(myriad_memory::Stage::Normal);
+}
+
+#[test]
+fn without_memory_some_newcomers_are_let_in_though_nobody_gives_way() {
+    crate::memory::set_stage(myriad_memory::Stage::Refusing);
+    // An eighth of the seats, 64 at least, but no more than clients may have.
+    for (most, let_in) in [(1000, 125), (100, 64), (32, 28)] {
+        let seats = Seats::new(most);
+        let mut all = Vec::new();
+        while all.len() < most && seats.has_room() && seats.make_room() {
+            let number = all.len() as u64;
+            all.extend(clients(&seats, number..number + 1));
+            all[number as usize].0.go_on();
+        }
+        assert_eq!((all.len(), gone(&all).len()), (let_in, 0), "of {most} seats");
+    }
+    crate::memory::set_stage(myriad_memory::Stage::Normal);
+}
+
+#[test]
+fn a_walk_in_vain_for_memory_does_not_keep_others_from_a_seat() {
+    let seats = Seats::new(16);
+    let all = clients(&seats, 0..14);
+    for (connection, _) in &all {
+        connection.activity.set(Activity::idle(deadline::tick(), 0));
+    }
+    assert_eq!(seats.relieve(5), Relieved::default(), "their requests are on their way");
+    assert!(seats.is_full() && seats.has_room() && seats.make_room());
+    assert_eq!(gone(&all).len(), 1);
+    for (connection, _) in &all {
+        connection.go_on();
+    }
+    seats.make_descriptors(1);
+    assert_eq!(gone(&all).len(), 1);
+    // Nobody could give way for a seat, so nobody can for memory: the walk is not made again.
+    let tick = deadline::tick();
+    all[5].0.activity.set(Activity::idle(tick.wrapping_sub(REST_TICKS.cast_unsigned()), 0));
+    let relieved = seats.relieve(5);
+    assert!(relieved == Relieved::default() || deadline::tick() != tick, "{relieved:?}");
 }
