@@ -11,12 +11,23 @@ use crate::{Metadata, Swept};
 
 /// Keys that a sweep looks at before it lets go of a shard's lock: some microseconds.
 const SWEEP_BATCH: u32 = 64;
+/// Keys that a reservation evicts at most where more is in use than the cap, beside what it needs itself: an event loop makes it, and what
+/// a lower cap leaves too much may be thousands of pages. Some tens of microseconds.
+const EXCESS_BATCH: u32 = 32;
 
 impl<M: Metadata> Zone<M> {
-    /// Reserves `bytes` of the cap for `key`, evicting for them; false where nothing is left to evict. No lock may be held.
+    /// Reserves `bytes` of the cap for `key`, evicting for them; false where nothing is left to evict, or where the cap was lowered and
+    /// far more is in use: that leaves by [`Self::shrink`]. No lock may be held.
     pub(super) fn reserve(&self, key: Hashed<'_>, bytes: usize) -> bool {
         let ledger = &self.inner.ledger;
+        let mut excess = 0;
         while !ledger.try_reserve(bytes) {
+            if ledger.used() > ledger.limit() {
+                if excess == EXCESS_BATCH {
+                    return false;
+                }
+                excess += 1;
+            }
             if bytes > ledger.limit() || !self.evict_one(Some(self.shard_index(key))) {
                 return false;
             }
