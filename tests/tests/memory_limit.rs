@@ -98,9 +98,11 @@ fn zone_fills_up_to_the_limit_and_what_is_hot_and_what_is_on_disk_is_served() {
     assert_eq!((zone["zone"].as_str(), figure(&zone["configured_bytes"])), (Some("pages"), 512 << 20));
     let (used, cap) = (figure(&zone["bytes"]), figure(&zone["limit_bytes"]));
     assert!((16 << 20..=LIMIT).contains(&used) && cap < LIMIT, "{memory:#}");
-    let parts: u64 =
-        memory["parts"].as_array().expect("parts").iter().map(|part| figure(&part["bytes"])).sum();
-    assert!(parts >= figure(&memory["resident_bytes"]), "all that is there is some part's: {memory:#}");
+    let known = memory["parts"].as_array().expect("parts").iter().filter(|part| part["part"] != "other");
+    let known: u64 = known.map(|part| figure(&part["bytes"])).sum();
+    let resident = figure(&memory["resident_bytes"]);
+    // `other` is what is left: it says nothing of whether the others are right.
+    assert!(known <= resident && used > resident / 2 && used > known / 2, "{memory:#}");
     let metrics = server.get("/metrics").text();
     for line in [
         "memory_limit_bytes 134217728",

@@ -41,7 +41,12 @@ pub(crate) struct Resident {
 impl Resident {
     /// Opens what the kernel tells of the process.
     pub(crate) fn open() -> io::Result<Self> {
-        Ok(Self { status: File::open("/proc/self/status")?, text: vec![0; STATUS] })
+        Self::open_at(Path::new("/proc/self/status"))
+    }
+
+    /// As [`Self::open`], of another file of that form.
+    pub(crate) fn open_at(path: &Path) -> io::Result<Self> {
+        Ok(Self { status: File::open(path)?, text: vec![0; STATUS] })
     }
 
     /// Bytes in memory now.

@@ -39,6 +39,38 @@ impl Teller {
     }
 }
 
+/// Looks in a row at which more than the limit is in use beside zones, after which it is told: what zones have given up a moment ago is
+/// in use, too.
+const LASTING: u8 = 10;
+
+/// What is in use beside zones, for one configuration: told once where it is more than the limit by itself, as zones can do nothing
+/// about that.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    looks: u8,
+    is_told: bool,
+}
+
+impl Beside {
+    /// The line, where it is to be told now. `beside` are the bytes in use that zones do not hold, `is_calm` says that zones
+    /// gave up nothing at this look.
+    pub(super) fn line(&mut self, beside: u64, limit: Option<u64>, is_calm: bool) -> Option<String> {
+        let limit = limit.filter(|limit| beside > *limit && is_calm && !self.is_told);
+        self.looks = if limit.is_some() { self.looks + 1 } else { 0 };
+        let limit = limit.filter(|_| self.looks == LASTING)?;
+        self.is_told = true;
+        let mib = |bytes: u64| bytes >> 20;
+        Some(format!(
+            "{} MB of memory are in use beside cache zones, \"memory_limit\" is {} MB: requests for origins get 503 until they are less; \
+             raise \"memory_limit\" above {} MB, or bound what takes them (`myriad memory`)",
+            mib(beside),
+            mib(limit),
+            // What zones need, too, and the part of it at which this ends.
+            mib(beside / 4 * 5) + 1,
+        ))
+    }
+}
+
 fn used(sums: &PressureSums) -> String {
     let mib = |bytes: u64| bytes >> 20;
     format!(
@@ -74,6 +106,28 @@ fn came(began: &PressureSums, now: &PressureSums) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_too_much_beside_zones_is_told_once_where_it_lasts() {
+        let (limit, beside) = (Some(64 << 20), 80 << 20);
+        let told = |all: &mut Beside, beside, is_calm| {
+            let lines: Vec<_> = (0..30).filter_map(|_| all.line(beside, limit, is_calm)).collect();
+            lines
+        };
+        let mut all = Beside::default();
+        assert!(told(&mut all, 64 << 20, true).is_empty(), "it is within the limit");
+        assert!(told(&mut all, beside, false).is_empty(), "zones give up pages");
+        assert!((0..LASTING - 1).all(|_| all.line(beside, limit, true).is_none()), "it may pass");
+        assert!(all.line(0, limit, true).is_none());
+        let lines = told(&mut all, beside, true);
+        assert_eq!(lines.len(), 1);
+        assert!(
+            lines[0]
+                .starts_with("80 MB of memory are in use beside cache zones, \"memory_limit\" is 64 MB: ")
+        );
+        assert!(lines[0].contains("raise \"memory_limit\" above 101 MB"), "{lines:?}");
+        assert!((0..30).all(|_| Beside::default().line(beside, None, true).is_none()));
+    }
 
     fn sums(stage: Stage, pages: u64) -> PressureSums {
         PressureSums { limit: Some(100 << 20), resident: 90 << 20, stage, pages, ..PressureSums::default() }

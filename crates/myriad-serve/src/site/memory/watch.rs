@@ -17,7 +17,7 @@ use myriad_store::{DiskPool, Zone};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::mpsc as channel;
 
-use super::tell::Teller;
+use super::tell::{Beside, Teller};
 use crate::machine::{self, Resident};
 use crate::site::orders::Order;
 
@@ -36,6 +36,8 @@ const LEAST_WRITES: u64 = 8 << 20;
 const SPARE_PART: u64 = 32;
 /// Keys that a zone evicts before the thread lets others run: some hundred microseconds.
 const EVICTED_AT_ONCE: usize = 256;
+/// Looks in a row without a figure after which nothing is held any more: the stage of before would stay for good.
+const BLIND_LOOKS: u32 = 10;
 
 /// What is watched: it outlives reloads.
 pub(in crate::site) struct Subject {
@@ -89,17 +91,20 @@ impl Watching {
         subject
             .pressure
             .measured_by(|| Resident::open().and_then(|mut resident| resident.bytes()).unwrap_or(0));
-        let resident = Resident::open();
-        if let (Err(error), true) = (&resident, limit != MemoryLimit::Off) {
-            let text =
-                format_args!("\"memory_limit\" cannot be held: open() \"/proc/self/status\" failed: {error}");
-            runtime.zone_log.write(Level::Error, None, text);
-        }
-        let Ok(resident) = resident else { return Ok(Self { shared, thread: None }) };
+        let resident = Resident::open().and_then(|mut resident| resident.bytes().map(|_| resident));
+        let resident = match resident {
+            Ok(resident) => resident,
+            Err(error) => {
+                if limit != MemoryLimit::Off {
+                    log_blind(runtime, &error);
+                }
+                return Ok(Self { shared, thread: None });
+            }
+        };
         let of_thread = Arc::clone(&shared);
         let log = runtime.zone_log.clone();
         let thread = std::thread::Builder::new().name("memory".into()).spawn(move || {
-            let mut watch = Watch { subject, resident, used: 0, ladder: Ladder::default(), teller: Teller::default() };
+            let mut watch = Watch::new(subject, resident);
             if catch_unwind(AssertUnwindSafe(|| watch.run(&of_thread))).is_err() {
                 watch.let_go(&of_thread.now.lock().runtime.clone());
                 log.write(
@@ -115,6 +120,9 @@ impl Watching {
     /// Holds what another configuration says from now on.
     pub(in crate::site) fn follow(&self, runtime: &Arc<Runtime>, limit: MemoryLimit) {
         let limit = in_bytes(limit, runtime);
+        if self.thread.is_none() && limit.is_some() {
+            log_blind(runtime, &"no figure of \"/proc/self/status\" since the start");
+        }
         let former = {
             let mut now = self.shared.now.lock();
             (now.limit, now.is_news) = (limit, true);
@@ -154,6 +162,14 @@ fn in_bytes(limit: MemoryLimit, runtime: &Runtime) -> Option<u64> {
     Some(bytes)
 }
 
+/// Says that nothing is bounded, for want of a figure.
+fn log_blind(runtime: &Runtime, error: &dyn std::fmt::Display) {
+    let text = format_args!(
+        "\"memory_limit\" cannot be held, the memory in use is not known: {error}; have the process read /proc"
+    );
+    runtime.zone_log.write(Level::Error, None, text);
+}
+
 struct Watch {
     subject: Subject,
     resident: Resident,
@@ -161,9 +177,27 @@ struct Watch {
     used: u64,
     ladder: Ladder,
     teller: Teller,
+    beside: Beside,
+    /// Whether the last round evicted nothing although zones hold more than they may: bodies on their way, which no zone can give up.
+    is_stuck: bool,
+    /// Looks in a row that found no figure.
+    blind: u32,
 }
 
 impl Watch {
+    fn new(subject: Subject, resident: Resident) -> Self {
+        Self {
+            subject,
+            resident,
+            used: 0,
+            ladder: Ladder::default(),
+            teller: Teller::default(),
+            beside: Beside::default(),
+            is_stuck: false,
+            blind: 0,
+        }
+    }
+
     fn run(&mut self, shared: &Shared) {
         loop {
             let (runtime, limit) = {
@@ -184,7 +218,9 @@ impl Watch {
                 if now.ends {
                     break;
                 }
-                now.is_news = false;
+                if std::mem::take(&mut now.is_news) {
+                    (self.beside, self.blind) = (Beside::default(), 0);
+                }
                 (Arc::clone(&now.runtime), now.limit)
             };
             self.look(&runtime, limit);
@@ -193,16 +229,22 @@ impl Watch {
 
     /// Looks once, and has done what the stage asks for.
     fn look(&mut self, runtime: &Runtime, limit: Option<u64>) {
-        // Without a figure all stays as it is.
-        let Ok(resident) = self.resident.bytes() else { return };
+        let resident = match self.resident.bytes() {
+            Ok(resident) => resident,
+            Err(error) => return self.look_blindly(runtime, limit, &error),
+        };
+        self.blind = 0;
         self.used = resident;
-        let mut caps = caps(runtime);
-        let can_shrink = caps.iter().map(|(_, cap)| cap.spare()).sum::<u64>() > resident / SPARE_PART;
-        let stage = self.ladder.observe(resident, limit.unwrap_or(0), can_shrink);
+        let caps = caps(runtime);
+        let held = caps.iter().map(|(_, cap)| cap.used).sum::<u64>();
+        let stage = self.stage(&caps, resident, limit);
         let before = self.subject.pressure.note(resident, limit, stage);
         let most = limit.map_or(usize::MAX, |limit| (limit / WRITES_PART).max(LEAST_WRITES) as usize);
         self.subject.disks.bound_writes(most);
-        self.bound_zones(&mut caps, stage, resident, limit);
+        let gone = self.bound_zones(&caps, stage, resident, limit);
+        if let Some(line) = self.beside.line(resident.saturating_sub(held), limit, gone == 0) {
+            runtime.zone_log.write(Level::Warn, None, format_args!("{line}"));
+        }
         if stage != before {
             self.subject.encoder.rest(stage >= Stage::Closing);
             match stage {
@@ -235,8 +277,32 @@ impl Watch {
         }
     }
 
-    /// Says anew what zones may hold, and has them give up what is too much.
-    fn bound_zones(&self, zones: &mut [(&PageStore, Cap)], stage: Stage, resident: u64, limit: Option<u64>) {
+    /// A look that finds no figure: all stays as it is for some looks.
+    fn look_blindly(&mut self, runtime: &Runtime, limit: Option<u64>, error: &std::io::Error) {
+        self.blind = self.blind.saturating_add(1);
+        if self.blind == BLIND_LOOKS && limit.is_some() {
+            log_blind(runtime, error);
+            self.let_go(runtime);
+            (self.ladder, self.used, self.is_stuck) = (Ladder::default(), 0, false);
+        }
+    }
+
+    /// The stage that memory in use leads to.
+    fn stage(&mut self, zones: &[(&PageStore, Cap)], resident: u64, limit: Option<u64>) -> Stage {
+        let spare: u64 = zones.iter().map(|(_, cap)| cap.spare()).sum();
+        let can_shrink = spare > resident / SPARE_PART && !self.is_stuck;
+        self.ladder.observe(resident, limit.unwrap_or(0), can_shrink)
+    }
+
+    /// Says anew what zones may hold, and has them give up what is too much. Returns how many keys went.
+    fn bound_zones(
+        &mut self,
+        zones: &[(&PageStore, Cap)],
+        stage: Stage,
+        resident: u64,
+        limit: Option<u64>,
+    ) -> usize {
+        let mut all_gone = 0;
         let mut caps: Vec<_> = zones.iter().map(|(_, cap)| *cap).collect();
         recap(&mut caps, stage, resident, limit.unwrap_or(0));
         for ((zone, _), cap) in zones.iter().zip(caps) {
@@ -245,12 +311,15 @@ impl Watch {
             loop {
                 let gone = zone.shrink(EVICTED_AT_ONCE);
                 self.subject.pressure.gave_up(gone);
+                all_gone += gone;
                 if gone < EVICTED_AT_ONCE {
                     break;
                 }
                 std::thread::yield_now();
             }
         }
+        self.is_stuck = all_gone == 0 && zones.iter().any(|(zone, _)| zone.used() > zone.cap());
+        all_gone
     }
 
     /// Bounds nothing any more.
@@ -277,3 +346,6 @@ fn caps(runtime: &Runtime) -> Vec<(&PageStore, Cap)> {
     };
     runtime.zones.values().map(|zone| (&zone.zone, cap(&zone.zone))).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+use std::path::Path;
+
+use myriad_encode::PoolOptions;
+use myriad_page::{KeptTime, PageFacts, Parts, ProxiedFacts, TextEnds};
+use myriad_policy::{Lifetime, Source};
+use myriad_store::{Admission, BodyWriter, KeyRef};
+
+use super::*;
+use crate::testing::compiled;
+
+const MIB: u64 = 1 << 20;
+const ZONE: &str = "events {} http { fastcgi_cache_path /nowhere/cache keys_zone=z:1m memory=64m; \
+                    server { listen 127.0.0.1:8080; location / { fastcgi_pass 127.0.0.1:1; fastcgi_cache z; fastcgi_cache_key k; } } }";
+
+/// A site with a zone of 64 MB.
+fn site() -> Runtime {
+    compiled(Path::new("/nowhere"), ZONE)
+}
+
+/// A watch that asks this file for the memory in use.
+fn watch(runtime: &Runtime, status: &str) -> Watch {
+    let subject = Subject {
+        pressure: Arc::clone(&runtime.pressure),
+        files: Arc::default(),
+        encoder: Arc::new(Pool::start(&PoolOptions::default()).expect("threads")),
+        disks: DiskPool::by_hand(),
+        workers: Vec::new(),
+    };
+    Watch::new(subject, Resident::open_at(Path::new(status)).expect("opened"))
+}
+
+fn meta() -> PageMeta {
+    let marks = myriad_page::Marks::new("http", b"a.test", b"/", &myriad_policy::Tags::parse(b""));
+    let parts = Parts {
+        lines: b"",
+        marks: marks.borrowed(),
+        media_type: b"text/html",
+        last_modified: b"",
+        reason: "",
+        unsent: b"",
+        cut: b"",
+    };
+    let lifetime = Lifetime {
+        fresh_until: 2000,
+        stale_updating_until: 2000,
+        stale_error_until: 2000,
+        must_revalidate: false,
+        valid_ms: 1000,
+        source: Source::Heuristic,
+        born: None,
+    };
+    let facts = PageFacts {
+        status: 200,
+        ends: TextEnds::of(&parts),
+        tag: None,
+        modified_s: 0,
+        origin_encoded: false,
+        no_transform: false,
+        redirects: false,
+        kept_lifetime: lifetime.into(),
+        kept_proxied: ProxiedFacts::default().into(),
+        took: KeptTime::default(),
+    };
+    PageMeta::new(facts, parts.join())
+}
+
+/// A page of which so many megabytes have arrived.
+fn arriving(zone: &PageStore, key: &str, mib: u64) -> BodyWriter<PageMeta> {
+    let writer = zone.fetch_alone(KeyRef::new(key.as_bytes()), 1000);
+    let mut writer = writer.admit(Admission { head: Arc::new(meta()), selection: None, length: None });
+    for _ in 0..mib {
+        writer.push(vec![0; MIB as usize].into());
+    }
+    writer
+}
+
+#[test]
+fn bodies_on_their_way_do_not_keep_the_last_stage_away() {
+    let runtime = site();
+    let mut watch = watch(&runtime, "/proc/self/status");
+    let bodies: Vec<_> =
+        (0..8).map(|number| arriving(&runtime.zones["z"].zone, &format!("/{number}"), 3)).collect();
+    let mut look = |resident: u64| {
+        let (caps, limit) = (caps(&runtime), Some(200 * MIB));
+        assert!(caps[0].1.spare() > resident / SPARE_PART, "{:?}", caps[0].1);
+        let stage = watch.stage(&caps, resident, limit);
+        watch.bound_zones(&caps, stage, resident, limit);
+        stage
+    };
+    let stages: Vec<_> = (0..5).map(|_| look(300 * MIB)).collect();
+    assert_eq!(stages[..2], [Stage::Shrinking, Stage::Closing]);
+    assert_eq!(stages[2..], [Stage::Refusing; 3]);
+    drop(bodies);
+}
+
+#[test]
+fn pages_that_zones_can_give_up_are_waited_for() {
+    let runtime = site();
+    let mut watch = watch(&runtime, "/proc/self/status");
+    let zone = &runtime.zones["z"].zone;
+    for number in 0..50 {
+        let completion = myriad_store::Completion {
+            meta: meta(),
+            now: 1000,
+            fresh_until: 2000,
+            alternatives: [const { None }; myriad_store::ALTERNATIVES],
+        };
+        let _ = arriving(zone, &format!("/{number}"), 1).complete(completion);
+    }
+    let mut stages = Vec::new();
+    for _ in 0..4 {
+        let (caps, limit) = (caps(&runtime), Some(110 * MIB));
+        let stage = watch.stage(&caps, 120 * MIB, limit);
+        assert!(watch.bound_zones(&caps, stage, 120 * MIB, limit) > 0);
+        stages.push(stage);
+    }
+    assert_eq!(stages, [Stage::Shrinking, Stage::Closing, Stage::Closing, Stage::Closing]);
+}
+
+#[test]
+fn stage_is_let_go_of_where_no_figure_comes_any_more() {
+    let runtime = site();
+    // What is read from it holds no figure.
+    let mut watch = watch(&runtime, "/dev/null");
+    watch.ladder.observe(9, 1, false);
+    runtime.pressure.note(9, Some(1), Stage::Refusing);
+    let zone = &runtime.zones["z"].zone;
+    zone.press(MIB as usize);
+    for _ in 1..BLIND_LOOKS {
+        watch.look(&runtime, Some(1));
+    }
+    assert_eq!((runtime.pressure.stage(), zone.cap() as u64), (Stage::Refusing, MIB), "some looks may fail");
+    watch.look(&runtime, Some(1));
+    assert_eq!((runtime.pressure.stage(), zone.cap() as u64), (Stage::Normal, 64 * MIB));
+    assert_eq!(watch.ladder.stage(), Stage::Normal);
+}
