@@ -11,7 +11,7 @@ pub enum Stage {
     Shrinking,
     /// Connections on which nothing is under way are closed, the oldest first, and background compression rests.
     Closing,
-    /// A request for an origin gets 503, a newcomer is let in where somebody gives way.
+    /// A request for an origin gets 503, a newcomer beyond the first some is let in where somebody gives way.
     Refusing,
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn is_short() -> bool {
     STAGE.get() >= Stage::Closing
 }
 
-/// Whether a newcomer is let in only where somebody gives way.
+/// Whether a newcomer beyond the first some is let in only where somebody gives way.
 pub(crate) fn is_spent() -> bool {
     STAGE.get() >= Stage::Refusing
 }

@@ -134,7 +134,9 @@ pub(super) async fn work(
         }
     }
     drop((acceptors, receivers));
-    if let Some((_, worker)) = &running {
+    if let Some((service, worker)) = &running {
+        // It takes orders until it has ended: what is under way may last for hours.
+        let attending = tokio::task::spawn_local(attend(inbox, Rc::clone(&state), Rc::clone(service)));
         let end = async {
             worker.drain().await;
             post_action::ended().await;
@@ -148,6 +150,7 @@ pub(super) async fn work(
                 let _ = tokio::time::timeout(BREAKING_OFF, worker.drain()).await;
             }
         }
+        attending.abort();
     }
     let none_is_left = async {
         while myriad_stream::sessions() > 0 {
@@ -158,6 +161,27 @@ pub(super) async fn work(
     state.logs.finish();
     if let Some((service, _)) = &running {
         shared.logs.tend(u64::MAX, &service.current().runtime.zone_log);
+    }
+}
+
+/// Does what a worker that ends is still told; what concerns those that go on has no meaning for it.
+async fn attend(
+    mut inbox: channel::UnboundedReceiver<Order>,
+    state: Rc<WorkerState>,
+    service: Rc<SiteService>,
+) {
+    while let Some(order) = inbox.recv().await {
+        match order {
+            Order::Relieve(stage) => {
+                memory::relieve(&state, &service.current().runtime.pressure, stage);
+            }
+            Order::Reopen => state.logs.reopen(),
+            Order::LeaveLines(done) => {
+                state.logs.flush(true);
+                let _ = done.send(());
+            }
+            Order::Run { .. } | Order::EndStragglers(_) | Order::Quit(_) => {}
+        }
     }
 }
 
@@ -238,5 +262,31 @@ async fn housekeeping(service: Rc<SiteService>, room: Room, logs: Arc<Logs>) {
             zone.zone.sweep(now, SWEEP_BUDGET);
             purge::tend(zone, &site.runtime.zone_log);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{block_on, compiled, generation};
+    use myriad_memory::Stage;
+
+    #[test]
+    fn worker_that_ends_gives_back_memory_and_lines_still() {
+        let text = "events {} http { error_log off; server { listen 127.0.0.1:8080; } }";
+        let site = generation(compiled(std::path::Path::new("/nowhere"), text));
+        let state = Rc::clone(&site.worker);
+        // What is measured after it has given back something.
+        state.counters.held.connections.set(7);
+        let (orders, inbox) = channel::unbounded_channel();
+        let (done, left) = std::sync::mpsc::channel();
+        for order in
+            [Order::EndStragglers(HOUSEKEEPING), Order::Relieve(Stage::Closing), Order::LeaveLines(done)]
+        {
+            assert!(orders.send(order).is_ok());
+        }
+        drop(orders);
+        block_on(attend(inbox, Rc::clone(&state), Rc::new(SiteService::new(site, None))));
+        assert_eq!((state.counters.held.connections.get(), left.recv()), (0, Ok(())));
     }
 }
