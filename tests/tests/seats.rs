@@ -3,11 +3,12 @@
 //! covers: worker_connections worker_rlimit_nofile
 
 use std::fs::File;
+use std::net::UdpSocket;
 use std::time::{Duration, SystemTime};
 
 use myriad_tests::frames::{Frame, GOAWAY, HEADERS, Hand};
 use myriad_tests::{
-    Client, Gate, Origin, Place, QuicClient, QuicVisitor, Request, Server, certificate, wait_for,
+    Client, Gate, Origin, PATIENCE, Place, QuicClient, QuicVisitor, Request, Server, certificate, wait_for,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -216,4 +217,28 @@ fn idle_connections_of_http3_make_room_for_others() {
     are_served(&server, 8);
     server.log_has(LINE);
     drop(clients);
+}
+
+#[test]
+fn nobody_gives_way_to_a_client_of_http3_whose_address_may_be_made_up() {
+    let origin = origin();
+    let server = start(8, &origin);
+    // As many as clients may be; an eighth of the seats is for origins.
+    let mut clients: Vec<QuicClient> =
+        (0..7).map(|_| QuicVisitor::new().connect(server.port).expect("a connection")).collect();
+    for _ in 0..16 {
+        let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("a socket");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        for datagram in QuicVisitor::new().first_flight().expect("a first flight") {
+            socket.send_to(&datagram, ("127.0.0.1", server.port)).expect("a datagram");
+        }
+        let mut answer = [0; 2048];
+        let count = socket.recv(&mut answer).expect("an answer");
+        // RFC 9000 section 17.2.5: a long header whose type is 3.
+        assert!(count > 0 && answer[0] & 0xb0 == 0xb0, "a Retry, not {:x}", answer[0]);
+    }
+    for client in &mut clients {
+        assert_eq!(client.get("/").text(), "here");
+    }
+    are_served(&server, 8);
 }

@@ -166,6 +166,11 @@ impl Seats {
         if self.is_full() { self.find(Want::Seats) } else { !self.is_spent() || self.find(Want::Memory) }
     }
 
+    /// Whether somebody has to give way if a newcomer is to be seated.
+    pub(crate) fn is_short(&self) -> bool {
+        self.is_full() || self.is_spent()
+    }
+
     /// Has somebody give way if clients have as many seats as they may, or there is no memory. Whether a newcomer can be seated.
     pub(crate) fn make_room(&self) -> bool {
         if self.is_spent() && !self.is_full() {

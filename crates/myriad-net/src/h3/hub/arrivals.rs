@@ -124,11 +124,17 @@ impl<S: Service> Hub<S> {
         let connection =
             Connection::without_socket(next_serial(), self.place.number, (Peer::Inet(from), local), None);
         let settings = self.service.quic(&connection).filter(|_| !self.leaving);
-        let Some(settings) = settings.filter(|_| self.seats.make_room()) else {
+        let Some(settings) = settings else {
             return Some(self.endpoint.refuse(incoming, out));
         };
+        if !self.seats.has_room() {
+            self.seats.note_refused();
+            return Some(self.endpoint.refuse(incoming, out));
+        }
+        // Nobody gives way to an address that may be made up.
+        let must_show = settings.retry || self.seats.is_short();
         match self.handshakes.receive(from.ip(), shown) {
-            Reception::Accept if settings.retry && !shown => return self.retry(incoming, out),
+            Reception::Accept if must_show && !shown => return self.retry(incoming, out),
             Reception::Retry => return self.retry(incoming, out),
             Reception::Refuse => return Some(self.endpoint.refuse(incoming, out)),
             Reception::Accept => {}
@@ -155,6 +161,7 @@ impl<S: Service> Hub<S> {
             Ok(accepted) => accepted,
             Err(error) => return error.response,
         };
+        self.seats.make_room();
         let guard = Guard::new(&self.seats, &connection);
         self.service.note(ConnectionEvent::Accepted);
         let from = quic.remote_address().ip();
