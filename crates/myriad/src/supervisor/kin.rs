@@ -16,6 +16,9 @@ use crate::control::{Channel, Kind};
 use crate::handover::Processes;
 use crate::inbox::Reachable;
 
+/// The place in a rank of how many supervisors there were before; below it, of how many worker processes the same one had started before.
+const DEPTH_SHIFT: u32 = 32;
+
 /// Worker process of this supervisor, with the way into its inbox.
 type Own<'a> = (QuicProcess, BorrowedFd<'a>);
 
@@ -82,7 +85,7 @@ impl Kin {
             |number: &u8| own.contains(number) || self.others().any(|it| it.process.number == *number);
         let first = (std::process::id() as u8).wrapping_add(self.started as u8);
         let number = (0..=u8::MAX).map(|step| first.wrapping_add(step)).find(|number| !taken(number));
-        let rank = u64::from(self.depth) << 32 | u64::from(self.started);
+        let rank = u64::from(self.depth) << DEPTH_SHIFT | u64::from(self.started);
         self.started = self.started.wrapping_add(1);
         (number.unwrap_or(first), rank)
     }
@@ -145,7 +148,10 @@ impl Kin {
     /// Tells the neighbours what there is on this side of them.
     pub(super) fn tell(&mut self, of_this: &[Own<'_>]) {
         self.older.processes.retain(Reachable::lives);
-        self.newer.processes.retain(Reachable::lives);
+        // Beyond the next supervisor there may be others in the place of one that has ended, of which that supervisor alone would tell: if it
+        // has gone, a process that leaves would believe that nobody reads the sockets any more.
+        let next = self.next_depth();
+        self.newer.processes.retain(|it| it.lives() || depth_of(it.process.rank) > next);
         self.older.tell(&with(of_this, &self.newer));
         self.newer.tell(&with(of_this, &self.older));
         self.end_without_channel(Age::Older);
@@ -168,6 +174,11 @@ impl Kin {
             Age::Newer => &mut self.newer,
         }
     }
+}
+
+/// How many supervisors there were before that of a worker process with this rank.
+fn depth_of(rank: u64) -> u32 {
+    (rank >> DEPTH_SHIFT) as u32
 }
 
 /// Whether there is a message, or the end of the channel.
@@ -235,5 +246,28 @@ mod tests {
         drop(gone);
         third.tell(&[]);
         assert_eq!(numbers(&third), [(0, Leaving)]);
+    }
+
+    #[test]
+    fn a_process_beyond_a_supervisor_that_has_gone_is_not_forgotten_once_it_has_ended() {
+        let (to_second, second) = Channel::pair().expect("a pair");
+        let mut first = Kin::default();
+        first.set_heir(Some(to_second));
+        let second = Channel::new(second).expect("a channel");
+        let of = |number: u8| {
+            let (way_in, inbox) = inbox::make().expect("an inbox");
+            (QuicProcess { rank: u64::from(number) << DEPTH_SHIFT, ..process(number) }, way_in, inbox)
+        };
+        let (next, beyond) = (of(1), of(2));
+        let told = [(next.0.clone(), next.1.as_fd()), (beyond.0.clone(), beyond.1.as_fd())];
+        Processes::send(&second, None, &told).expect("a message");
+        first.hear(Age::Newer);
+        drop(second);
+        first.hear(Age::Newer);
+        drop(next);
+        drop(beyond);
+        first.tell(&[]);
+        // The third supervisor may have started another, which reads the sockets.
+        assert_eq!(numbers(&first), [(2, Leaving)]);
     }
 }
