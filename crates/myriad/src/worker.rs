@@ -210,7 +210,7 @@ impl Worker {
                 }
             }
             Kind::Quit => self.drain(),
-            Kind::Processes => self.know(message)?,
+            Kind::Processes => self.know(message),
             Kind::Ready
             | Kind::Failed
             | Kind::Drained
@@ -231,9 +231,9 @@ impl Worker {
     }
 
     /// Takes in who else serves QUIC at the same sockets.
-    fn know(&mut self, message: Message) -> io::Result<()> {
+    fn know(&mut self, message: Message) {
         let Message { payload, mut descriptors, .. } = message;
-        let Some(mut told) = Processes::decode(&payload) else { return Ok(()) };
+        let Some(mut told) = Processes::decode(&payload) else { return };
         if told.has_inbox && !descriptors.is_empty() {
             self.relay.take_inbox(descriptors.remove(0));
         }
@@ -241,7 +241,12 @@ impl Worker {
             self.relay.know(own, others.into_iter().map(|it| (it.process, it.way_in)).collect());
         }
         // The first inbox is read once the process is confined, which threads are that begin later.
-        if self.site.is_some() { self.relay.begin() } else { Ok(()) }
+        if self.site.is_some()
+            && let Err(error) = self.relay.begin()
+        {
+            // The connections of this process go on; those whose datagrams another one reads wait for the next attempt.
+            eprintln!("myriad: [alert] the inbox of QUIC is not read: {error}");
+        }
     }
 
     /// Runs a configuration: the first only where the process has become what it was told to.

@@ -49,13 +49,15 @@ fn worker_if_one(supervisor: u32) -> Option<String> {
     Some(worker.to_string())
 }
 
-/// Waits until new connections are a supervisor's, and asserts that all are from then on. Its other children are newer supervisors.
+/// Waits until new connections are a supervisor's, some in a row: two processes may read for a moment. Its other children are newer
+/// supervisors.
 fn answered_by(server: &Server, supervisor: u32) {
     let by_it = |text: &str| children_of(supervisor).iter().any(|child| child.to_string() == text);
-    wait_for("the first connection", || by_it(&connect(server).get("/pid").text()));
-    for _ in 0..8 {
-        assert!(by_it(&connect(server).get("/pid").text()));
-    }
+    let mut in_a_row = 0;
+    wait_for("new connections", || {
+        in_a_row = if by_it(&connect(server).get("/pid").text()) { in_a_row + 1 } else { 0 };
+        in_a_row == 8
+    });
 }
 
 /// Asks for the long file and reads no more than that it comes.

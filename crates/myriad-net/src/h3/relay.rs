@@ -38,9 +38,16 @@ pub use process::{QuicProcess, Standing, listener_id};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a process knows of the others that have the same sockets, and its own inbox.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Relay {
     state: Mutex<State>,
+    patience: Duration,
+}
+
+impl Default for Relay {
+    fn default() -> Self {
+        Self::with_patience(PATIENCE)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -51,7 +58,7 @@ struct State {
     /// The listeners of this process, by their IDs.
     listeners: HashMap<u64, Listener>,
     /// The inbox, until it is read from.
-    inbox: Option<OwnedFd>,
+    inbox: Option<Arc<OwnedFd>>,
 }
 
 #[derive(Debug)]
@@ -67,6 +74,8 @@ struct Listener {
     reads: Arc<AtomicBool>,
     /// Whether it is the reader by what is known of all; none before that was asked.
     is_reader: Option<bool>,
+    /// Whether another process has taken new connections since this one takes no more of them.
+    had_successor: bool,
 }
 
 /// What became of a message to another process.
@@ -79,6 +88,11 @@ enum Sent {
 }
 
 impl Relay {
+    /// A process waits so long to be told that it may read.
+    fn with_patience(patience: Duration) -> Self {
+        Self { state: Mutex::default(), patience }
+    }
+
     /// Takes in what there is now: this process, and the others with the ways into their inboxes.
     pub fn know(self: &Arc<Self>, own: QuicProcess, others: Vec<(QuicProcess, OwnedFd)>) {
         let mut state = self.state();
@@ -102,17 +116,20 @@ impl Relay {
 
     /// Takes this process's inbox, which [`Relay::begin`] reads.
     pub fn take_inbox(&self, inbox: OwnedFd) {
-        self.state().inbox = Some(inbox);
+        self.state().inbox = Some(Arc::new(inbox));
     }
 
     /// Reads the inbox from now on, on a thread of its own, if there is one that is not read yet.
     ///
     /// # Errors
-    /// The thread cannot be started.
+    /// The thread cannot be started. The inbox is kept, for without it the others would take this process for gone; the next call tries
+    /// again.
     pub fn begin(self: &Arc<Self>) -> io::Result<()> {
-        let Some(inbox) = self.state().inbox.take() else { return Ok(()) };
+        let Some(inbox) = self.state().inbox.clone() else { return Ok(()) };
         let relay = Arc::clone(self);
-        std::thread::Builder::new().name("quic-inbox".to_owned()).spawn(move || relay.read(&inbox)).map(drop)
+        std::thread::Builder::new().name("quic-inbox".to_owned()).spawn(move || relay.read(&inbox))?;
+        self.state().inbox = None;
+        Ok(())
     }
 
     /// A listener of this process, by its name; its workers have this crossing. Gives its ID, and whether this process reads its sockets.
@@ -124,6 +141,7 @@ impl Relay {
             crossing: Arc::clone(crossing),
             reads: Arc::new(AtomicBool::new(!has_reader)),
             is_reader: None,
+            had_successor: false,
         });
         (id, Arc::clone(&listener.reads))
     }
@@ -144,10 +162,11 @@ impl Relay {
         false
     }
 
-    /// Whether another process takes new connections of a listener.
+    /// Whether another process takes new connections of a listener, or has taken them since this one left: the next of its kind will.
     pub(super) fn has_successor(&self, listener: u64) -> bool {
         let state = self.state();
-        state.others.iter().any(|other| other.process.standing_for(listener) == Some(Standing::Serving))
+        state.others.iter().any(|other| other.takes_new(listener))
+            || state.listeners.get(&listener).is_some_and(|listener| listener.had_successor)
     }
 
     /// Reads the inbox for as long as anybody can write into it.
@@ -188,6 +207,8 @@ impl Relay {
         for (id, listener) in listeners {
             // A listener that is no longer configured is read as long as it has connections.
             let own_rank = (own.standing_for(*id).unwrap_or(Standing::Leaving), own.rank);
+            listener.had_successor = own_rank.0 == Standing::Leaving
+                && (listener.had_successor || others.iter().any(|other| other.takes_new(*id)));
             let rank = |other: &&Other| {
                 other.process.standing_for(*id).map(|standing| (standing, other.process.rank))
             };
@@ -211,8 +232,9 @@ impl Relay {
     /// Has a listener's sockets read after some time even if nobody says that they may be. False where no thread can wait for that.
     fn read_at_last(self: &Arc<Self>, listener: u64) -> bool {
         let relay = Arc::downgrade(self);
+        let patience = self.patience;
         let waiting = move || {
-            std::thread::sleep(PATIENCE);
+            std::thread::sleep(patience);
             let Some(relay) = relay.upgrade() else { return };
             let state = relay.state();
             if let Some(listener) = state.listeners.get(&listener).filter(|it| it.is_reader == Some(true)) {
@@ -224,6 +246,13 @@ impl Relay {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Other {
+    /// Whether it takes new connections of a listener.
+    fn takes_new(&self, listener: u64) -> bool {
+        self.process.standing_for(listener) == Some(Standing::Serving)
     }
 }
 

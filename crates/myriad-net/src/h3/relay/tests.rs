@@ -26,9 +26,14 @@ struct Member {
 }
 
 impl Member {
+    /// Never reads without being told to.
     fn new() -> Self {
+        Self::with_patience(Duration::MAX)
+    }
+
+    fn with_patience(patience: Duration) -> Self {
         let (way_in, inbox) = pair();
-        Self { relay: Arc::default(), crossing: Crossing::new(2), way_in, inbox }
+        Self { relay: Arc::new(Relay::with_patience(patience)), crossing: Crossing::new(2), way_in, inbox }
     }
 
     fn share(&self) -> QuicShare {
@@ -82,14 +87,33 @@ fn one_alone_reads_and_its_successor_begins_when_it_is_told() {
 
 #[test]
 fn a_process_that_nobody_tells_reads_after_some_time() {
-    let (old, new) = (Member::new(), Member::new());
+    let (old, new) = (Member::new(), Member::with_patience(Duration::from_millis(1)));
     new.relay.know(process(2, Standing::Starting), vec![(process(1, Standing::Serving), old.way_in())]);
     let share = new.share();
+    assert!(!share.reads(), "it does not serve yet");
     new.relay.know(process(2, Standing::Serving), vec![(process(1, Standing::Serving), old.way_in())]);
-    assert!(!share.reads());
     while !share.reads() {
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+#[test]
+fn who_has_left_to_a_successor_has_one_though_that_is_gone() {
+    let (old, new) = (Member::new(), Member::new());
+    old.relay.know(process(1, Standing::Serving), Vec::new());
+    let share = old.share();
+    let others = |standing| vec![(process(2, standing), new.way_in())];
+    // One that came and went while this process served is none.
+    old.relay.know(process(1, Standing::Serving), others(Standing::Serving));
+    old.relay.know(process(1, Standing::Serving), Vec::new());
+    old.relay.leave();
+    assert!(share.reads() && !share.has_successor());
+    old.relay.know(process(1, Standing::Leaving), others(Standing::Serving));
+    assert!(!share.reads() && share.has_successor());
+    old.relay.know(process(1, Standing::Leaving), Vec::new());
+    assert!(share.reads() && share.has_successor(), "it reads until the next one serves");
+    old.relay.know(process(1, Standing::Leaving), others(Standing::Starting));
+    assert!(share.reads() && share.has_successor());
 }
 
 #[test]
