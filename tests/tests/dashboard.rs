@@ -47,7 +47,9 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
         misses.iter().find(|row| row[0].starts_with("/?p=2\n")).expect("a page that was passed by");
     assert!(personal[1] == "5" && personal[2].starts_with("BYPASS"), "{personal:?}");
     let slow = rows(&seen, "top-slow");
-    assert!(slow[0][0].starts_with("/slow.php?ms=700") && slow[0][1].contains('m'), "{slow:?}");
+    // The first page of a site that has just begun may take longer.
+    let of_it = slow.iter().find(|row| row[0].starts_with("/slow.php?ms=700")).expect("a slow page");
+    assert!(of_it[1].contains('m'), "{slow:?}");
     let zone = zone(port);
     let (served, asked) = (
         count(&zone, &["hit", "stale", "updating"]),
