@@ -10,6 +10,7 @@ pub mod body;
 pub mod cache_control;
 pub mod conditional;
 pub mod content_range;
+pub mod eight_bytes;
 mod error;
 pub mod fields;
 pub mod forwarded;

@@ -1,20 +1,7 @@
 //! Scans for delimiting bytes, eight bytes at a time: heads are short, so a vector routine's start-up would cost more
 //! than it saves.
 
-const ONES: u64 = u64::MAX / 255;
-const HIGH: u64 = ONES << 7;
-
-/// The high bit of each byte of `word` that is below `bound`; right up to the lowest such byte, which is all that is
-/// used: a borrow can only disturb bytes above it.
-#[inline]
-const fn below(word: u64, bound: u8) -> u64 {
-    word.wrapping_sub(ONES * bound as u64) & !word & HIGH
-}
-
-#[inline]
-const fn equal(word: u64, byte: u8) -> u64 {
-    below(word ^ (ONES * byte as u64), 1)
-}
+use crate::eight_bytes::{below, equal};
 
 /// The first position from `at` on where `found` marks a byte, or the length of `buf`.
 #[inline]

@@ -1,6 +1,7 @@
 //! Escaping of values in a log line (`log_format … escape=`).
 
 use myriad_conf::model::LogEscape;
+use myriad_http::eight_bytes::{HIGH, ONES, below, equal};
 use myriad_script::ValueForm;
 
 /// Appends a value, escaped so that it cannot end its line nor, except with `none`, the quotes around it.
@@ -52,11 +53,6 @@ impl Escaped {
     }
 }
 
-/// The high bit of each of eight bytes.
-const HIGH: u64 = ONES << 7;
-/// A one in each of eight bytes.
-const ONES: u64 = u64::MAX / 255;
-
 /// Whether a word of a value holds a byte that is marked: eight bytes are looked at at once. Where their number cannot be divided, the
 /// last ones are looked at together with those before them, a second time.
 #[inline]
@@ -77,17 +73,6 @@ fn padded(value: &[u8]) -> [u8; 8] {
         word[..3].copy_from_slice(&[*first, value[value.len() / 2], *last]);
     }
     word
-}
-
-/// The high bits of bytes that are below `bound`, which is at most 128. Bits above the first of them may be wrong.
-#[inline]
-const fn below(word: u64, bound: u8) -> u64 {
-    word.wrapping_sub(ONES * bound as u64) & !word & HIGH
-}
-
-#[inline]
-const fn equal(word: u64, byte: u8) -> u64 {
-    below(word ^ (ONES * byte as u64), 1)
 }
 
 /// Marks quotes, backslashes and control bytes below 32.
