@@ -22,6 +22,7 @@ mod marks;
 mod page_record;
 mod proxied_facts;
 mod purge_log;
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod texts;

@@ -1,72 +1,21 @@
 use std::sync::Arc;
 
 use myriad_http::Fields;
-use myriad_policy::{EntityTag, Lifetime, Source, Tags, What};
+use myriad_policy::{EntityTag, Tags, What};
 use myriad_store::KeyRef;
 use myriad_store::{ALTERNATIVES, Admission, Alternative, Completed, Completion, Zone, ZoneLimits};
 
+use crate::testing::Made;
 use crate::{
-    Condition, Counter, Entry, FetchBounds, Fetches, Marks, NO_VARIANT, Page, PageFacts, PageMeta, Parts,
-    ProxiedFacts, STRONG_GZIP, TextEnds, alternative, conditions, covering, slot, write_variant,
+    Condition, Counter, Entry, FetchBounds, Fetches, NO_VARIANT, Page, PageMeta, STRONG_GZIP, alternative,
+    conditions, covering, slot, write_variant,
 };
 use myriad_encode::Coding;
 
-/// What the pages of a test differ in.
-struct Made {
-    status: u16,
-    host: &'static str,
-    target: &'static str,
-    tags: Tags,
-    last_modified: &'static str,
-    tag: Option<EntityTag>,
-}
-
-impl Default for Made {
-    fn default() -> Self {
-        let (host, target, last_modified) = ("a.test", "/a?b", "");
-        Self { status: 200, host, target, tags: Tags::parse(b"news post-1"), last_modified, tag: None }
-    }
-}
-
-fn meta(made: &Made) -> PageMeta {
-    let marks = Marks::new("http", made.host.as_bytes(), made.target.as_bytes(), &made.tags);
-    let parts = Parts {
-        lines: b"X-A: b\r\n",
-        marks: marks.borrowed(),
-        media_type: b"text/html",
-        last_modified: made.last_modified.as_bytes(),
-        reason: "",
-        unsent: b"",
-        cut: b"",
-    };
-    let lifetime = Lifetime {
-        fresh_until: 2000,
-        stale_updating_until: 2000,
-        stale_error_until: 2000,
-        must_revalidate: false,
-        valid_ms: 1000,
-        source: Source::Heuristic,
-        born: None,
-    };
-    let facts = PageFacts {
-        status: made.status,
-        ends: TextEnds::of(&parts),
-        tag: made.tag.clone(),
-        modified_s: 0,
-        origin_encoded: false,
-        no_transform: false,
-        redirects: false,
-        kept_lifetime: lifetime.into(),
-        kept_proxied: ProxiedFacts::default().into(),
-        took: crate::KeptTime::default(),
-    };
-    PageMeta::new(facts, parts.join())
-}
-
 /// The page as a zone keeps it, with the encodings whose places are named.
-fn stored(made: &Made, encodings: &[u8]) -> Page {
+fn stored(made: &Made<'_>, encodings: &[u8]) -> Page {
     let zone = Zone::<PageMeta>::new("z", ZoneLimits::default());
-    let meta = meta(made);
+    let meta = made.meta();
     let writer = zone.fetch_alone(KeyRef::new(b"key"), 1000);
     let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection: None, length: None });
     writer.push(b"the page, which is longer than its encodings".to_vec().into());
@@ -80,8 +29,8 @@ fn stored(made: &Made, encodings: &[u8]) -> Page {
     }
 }
 
-fn covers(what: &What, made: &Made) -> bool {
-    covering(what).expect("a sound pattern")(b"key/1", meta(made).view())
+fn covers(what: &What, made: &Made<'_>) -> bool {
+    covering(what).expect("a sound pattern")(b"key/1", made.meta().view())
 }
 
 #[test]

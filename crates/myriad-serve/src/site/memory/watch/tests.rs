@@ -1,8 +1,7 @@
 use std::path::Path;
 
 use myriad_encode::PoolOptions;
-use myriad_page::{KeptTime, PageFacts, Parts, ProxiedFacts, TextEnds};
-use myriad_policy::{Lifetime, Source};
+use myriad_page::testing::Made;
 use myriad_store::{Admission, BodyWriter, KeyRef};
 
 use super::*;
@@ -29,45 +28,11 @@ fn watch(runtime: &Runtime, status: &str) -> Watch {
     Watch::new(subject, Resident::open_at(Path::new(status)).expect("opened"))
 }
 
-fn meta() -> PageMeta {
-    let marks = myriad_page::Marks::new("http", b"a.test", b"/", &myriad_policy::Tags::parse(b""));
-    let parts = Parts {
-        lines: b"",
-        marks: marks.borrowed(),
-        media_type: b"text/html",
-        last_modified: b"",
-        reason: "",
-        unsent: b"",
-        cut: b"",
-    };
-    let lifetime = Lifetime {
-        fresh_until: 2000,
-        stale_updating_until: 2000,
-        stale_error_until: 2000,
-        must_revalidate: false,
-        valid_ms: 1000,
-        source: Source::Heuristic,
-        born: None,
-    };
-    let facts = PageFacts {
-        status: 200,
-        ends: TextEnds::of(&parts),
-        tag: None,
-        modified_s: 0,
-        origin_encoded: false,
-        no_transform: false,
-        redirects: false,
-        kept_lifetime: lifetime.into(),
-        kept_proxied: ProxiedFacts::default().into(),
-        took: KeptTime::default(),
-    };
-    PageMeta::new(facts, parts.join())
-}
-
 /// A page of which so many megabytes have arrived.
 fn arriving(zone: &PageStore, key: &str, mib: u64) -> BodyWriter<PageMeta> {
     let writer = zone.fetch_alone(KeyRef::new(key.as_bytes()), 1000);
-    let mut writer = writer.admit(Admission { head: Arc::new(meta()), selection: None, length: None });
+    let mut writer =
+        writer.admit(Admission { head: Arc::new(Made::default().meta()), selection: None, length: None });
     for _ in 0..mib {
         writer.push(vec![0; MIB as usize].into());
     }
@@ -100,7 +65,7 @@ fn pages_that_zones_can_give_up_are_waited_for() {
     let zone = &runtime.zones["z"].zone;
     for number in 0..50 {
         let completion = myriad_store::Completion {
-            meta: meta(),
+            meta: Made::default().meta(),
             now: 1000,
             fresh_until: 2000,
             alternatives: [const { None }; myriad_store::ALTERNATIVES],
