@@ -10,7 +10,7 @@ MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build dashboard dist static deb rpm site test-package test-static test-takeover test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-small-machine fuzz soak clean
+.PHONY: help up build dashboard dist static deb rpm site test-package test-static test-takeover test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -143,6 +143,11 @@ bench-shield: ## a flood of filter URLs, and a PHP ten times as slow, on a real 
 	@scripts/install-packages up bench
 	@$(MAKE) --no-print-directory build
 	@bench/shield.py $(BENCH)
+
+bench-slow-clients: ## what visitors feel beside 5,000 slow heads, bodies and readers, nginx beside it (BENCH="--seconds 4 --rounds 1")
+	@scripts/install-packages bench
+	@$(MAKE) --no-print-directory build
+	@bench/slow_clients.py $(BENCH)
 
 bench-small-machine: ## ten minutes of 1,000 clients within 2 GB, and MariaDB gone for one, on a real WordPress (BENCH="--seconds 60 --quick")
 	@scripts/install-packages up bench
