@@ -82,6 +82,8 @@ impl Listeners {
     ) -> Self {
         let mut listeners = Self { all: Vec::new(), secret };
         for (name, socket) in named {
+            // Those of other kinds than TCP refuse it; an older binary may not have done it.
+            let _ = set_for_connections(&socket);
             match listeners.all.iter_mut().find(|listener| listener.name == name) {
                 Some(listener) => listener.sockets.push(socket),
                 None => listeners.all.push(Listener { name, sockets: vec![socket], fresh: false }),
