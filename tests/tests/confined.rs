@@ -50,6 +50,9 @@ fn core_is_written_of_whom_it_is_asked() {
         let main = format!("user {user}; working_directory @DIR@/html; worker_rlimit_core 1m;");
         let server = Server::start_with(place, &main, SITE);
         let worker = server.workers()[0];
+        // Whose memory it is does not depend on where the kernel puts cores.
+        let owner = fs::metadata(format!("/proc/{worker}/mem")).expect("the worker process").uid();
+        assert_eq!(owner, if user == "root" { 0 } else { 65_534 }, "{user}");
         signal(worker, Signal::ABORT);
         let ended = format!("{worker} exited on signal 6");
         server.log_has(&ended);

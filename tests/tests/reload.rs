@@ -219,6 +219,9 @@ fn what_was_read_of_thousands_of_locations_goes_back_to_the_system() {
         format!("server {{ listen 127.0.0.1:@PORT@; server_name host{number}.test; {locations} }}\n")
     });
     let servers = servers.collect::<Vec<_>>().concat();
+    // The same server without them.
+    let small = Server::start(Place::new(), &version("0"));
+    let (supervisor, small) = (anonymous(small.pid()), anonymous(small.workers()[0]));
     let site = |text: &str| version(text) + &servers;
     let server = Server::start(Place::new(), &site("0"));
     for number in 1..=2 {
@@ -227,6 +230,6 @@ fn what_was_read_of_thousands_of_locations_goes_back_to_the_system() {
     }
     let worker = server.workers()[0];
     // The tree of the configuration and its model take 40 MB in each of the two while they are there.
-    wait_for("a small supervisor", || anonymous(server.pid()) < 14 * MB);
-    wait_for("a worker with little more than what it needs", || anonymous(worker) < 30 * MB);
+    wait_for("a small supervisor", || anonymous(server.pid()) < supervisor + 10 * MB);
+    wait_for("a worker with little more than what it needs", || anonymous(worker) < small + 22 * MB);
 }

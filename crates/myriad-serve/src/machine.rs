@@ -73,12 +73,17 @@ mod tests {
     }
 
     #[test]
-    fn memory_in_use_grows_with_what_is_written_to() {
-        let mut resident = Resident::open().expect("opened");
-        let before = resident.bytes().expect("a figure");
-        let block = vec![1_u8; 64 << 20];
-        let after = resident.bytes().expect("a figure");
-        assert!(after >= before + (32 << 20), "{before} {after} {}", block.len());
-        assert!(after < memory(), "the process lives in what the machine has");
+    fn memory_in_use_is_read_anew_each_time() {
+        let path = std::env::temp_dir().join(format!("myriad-status-{}", std::process::id()));
+        let mut seen = Vec::new();
+        std::fs::write(&path, "Name:\tmyriad\nVmRSS:\t    1000 kB\n").expect("written");
+        let mut resident = Resident::open_at(&path).expect("opened");
+        seen.extend(resident.bytes());
+        std::fs::write(&path, "Name:\tmyriad\nVmRSS:\t    2000 kB\n").expect("written");
+        seen.extend(resident.bytes());
+        std::fs::remove_file(&path).expect("removed");
+        assert_eq!(seen, [1000 << 10, 2000 << 10]);
+        let own = Resident::open().and_then(|mut resident| resident.bytes()).expect("a figure");
+        assert!(own > 0 && own < memory(), "the process lives in what the machine has: {own}");
     }
 }
