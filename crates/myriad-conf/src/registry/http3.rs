@@ -45,7 +45,9 @@ pub(super) static ROWS: &[Directive] = &[
         "Whether clients must show first that they can be reached at their address.",
     )
     .default("off")
-    .differs("with `off`, too, it is asked for while very many handshakes are under way"),
+    .differs(
+        "with `off`, too, it is asked for while very many handshakes are under way, or where another connection would have to give way",
+    ),
     Directive::new(
         "quic_gso",
         HS,
