@@ -158,16 +158,31 @@ pub struct KeepAliveRules {
 /// Whether both write the same and tell the same. What counts, traces or follows requests is a place's own, and like no other.
 impl PartialEq for LogRules {
     fn eq(&self, other: &Self) -> bool {
-        let is_bare =
-            |rules: &Self| rules.counting.is_none() && rules.tracing.is_none() && rules.after_sent.is_none();
-        let flags = |rules: &Self| (rules.not_found, rules.subrequests, rules.rewrites, rules.uninitialized);
-        is_bare(self)
-            && is_bare(other)
-            && flags(self) == flags(other)
-            && is_one(self.traffic.as_ref(), other.traffic.as_ref())
-            && is_one(self.classes.as_ref(), other.classes.as_ref())
-            && self.errors == other.errors
-            && self.access == other.access
+        // All are named: one that is added has to say here what makes it equal.
+        let Self {
+            access,
+            errors,
+            not_found,
+            subrequests,
+            rewrites,
+            uninitialized,
+            counting,
+            tracing,
+            traffic,
+            classes,
+            after_sent,
+        } = self;
+        let is_own =
+            |rules: &Self| rules.counting.is_some() || rules.tracing.is_some() || rules.after_sent.is_some();
+        let is_bare = counting.is_none() && tracing.is_none() && after_sent.is_none();
+        is_bare
+            && !is_own(other)
+            && (*not_found, *subrequests, *rewrites, *uninitialized)
+                == (other.not_found, other.subrequests, other.rewrites, other.uninitialized)
+            && is_one(traffic.as_ref(), other.traffic.as_ref())
+            && is_one(classes.as_ref(), other.classes.as_ref())
+            && *errors == other.errors
+            && *access == other.access
     }
 }
 

@@ -21,17 +21,35 @@ pub(crate) struct Spoken {
 }
 
 /// The settings that decide.
+#[derive(PartialEq)]
 struct Written {
     ciphers: Option<Text>,
     curves: Option<Text>,
     commands: Vec<(Text, Text)>,
-    /// TLS 1.2 and 1.3.
-    versions: (bool, bool),
+    tls12: bool,
+    tls13: bool,
+}
+
+impl Written {
+    fn of(settings: &TlsSettings) -> Self {
+        Self {
+            ciphers: settings.ciphers.clone(),
+            curves: settings.curves.clone(),
+            commands: settings.commands.clone(),
+            tls12: settings.tls12,
+            tls13: settings.tls13,
+        }
+    }
 }
 
 impl Spoken {
     pub(crate) fn of(settings: &TlsSettings) -> Result<Self, Box<Diagnostic>> {
-        let TlsSettings { ciphers, curves, commands, tls12, tls13, .. } = settings;
+        Self::made(Written::of(settings))
+    }
+
+    /// Of what is compared, and of nothing else.
+    fn made(written: Written) -> Result<Self, Box<Diagnostic>> {
+        let Written { ciphers, curves, commands, tls12, tls13 } = &written;
         let mut provider = provider(&Offer { ciphers: ciphers.as_ref(), curves: curves.as_ref(), commands })?;
         if ciphers.is_none() && commands.is_empty() {
             cheapest_first(&mut provider);
@@ -41,20 +59,12 @@ impl Spoken {
             SupportedCipherSuite::Tls13(_) => *tls13,
         };
         let suites = provider.cipher_suites.iter().filter(is_spoken).copied().collect();
-        let written = Written {
-            ciphers: ciphers.clone(),
-            curves: curves.clone(),
-            commands: commands.clone(),
-            versions: (*tls12, *tls13),
-        };
         Ok(Self { provider: Arc::new(provider), suites, written: Arc::new(written) })
     }
 
     /// Whether these settings come to the same.
     pub(crate) fn is_of(&self, settings: &TlsSettings) -> bool {
-        let Written { ciphers, curves, commands, versions } = &*self.written;
-        *versions == (settings.tls12, settings.tls13)
-            && (ciphers, curves, commands) == (&settings.ciphers, &settings.curves, &settings.commands)
+        *self.written == Written::of(settings)
     }
 }
 
