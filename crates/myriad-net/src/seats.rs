@@ -163,24 +163,32 @@ impl Seats {
 
     /// Whether a newcomer can be seated: there is room, or somebody who could give way.
     pub(crate) fn has_room(&self) -> bool {
-        if self.is_full() { self.find(Want::Seats) } else { !self.is_spent() || self.find(Want::Memory) }
+        self.want().is_none_or(|want| self.find(want))
+    }
+
+    /// What somebody has to give way for if a newcomer is to be seated; none where there is room.
+    fn want(&self) -> Option<Want> {
+        if self.is_full() { Some(Want::Seats) } else { self.is_spent().then_some(Want::Memory) }
     }
 
     /// Whether somebody has to give way if a newcomer is to be seated.
     pub(crate) fn is_short(&self) -> bool {
-        self.is_full() || self.is_spent()
+        self.want().is_some()
     }
 
     /// Has somebody give way if clients have as many seats as they may, or there is no memory. Whether a newcomer can be seated.
     pub(crate) fn make_room(&self) -> bool {
-        if self.is_spent() && !self.is_full() {
-            return self.close_for_memory();
+        match self.want() {
+            None => true,
+            Some(Want::Memory) => self.close_for_memory(),
+            Some(Want::Seats) => {
+                let seated = self.reclaim();
+                if !seated {
+                    self.note(|shortage| shortage.refused = true);
+                }
+                seated
+            }
         }
-        let seated = !self.is_full() || self.reclaim();
-        if !seated {
-            self.note(|shortage| shortage.refused = true);
-        }
-        seated
     }
 
     /// Notes that a seat was asked for and no connection could give way.
