@@ -2,8 +2,8 @@
 
 use myriad_memory::Stage;
 
-use crate::memory_figures::{self, BODIES, BUFFERS, SESSIONS};
-use crate::{h2, request_buffers};
+use crate::memory_figures::{self, ANSWERS, BODIES, BUFFERS, Counted, SESSIONS};
+use crate::request_buffers;
 
 /// Bytes of a connection that is idle, its task and its state included: measured, 12,000 of them took 1438 each
 /// (`bench/many_clients.py`).
@@ -18,7 +18,8 @@ pub struct Held {
     pub connections: u64,
     /// Buffers of requests: those that are read into, and those that wait in the pool.
     pub buffers: u64,
-    /// Bodies of requests that came ahead of their reader, and answers that wait for their clients, of connections that requests share.
+    /// Bodies that came ahead of their readers, of requests and of origins, and answers that wait for their clients, of connections that
+    /// requests share.
     pub bodies: u64,
 }
 
@@ -27,7 +28,34 @@ pub fn held(clients: usize) -> Held {
     Held {
         connections: (clients * CONNECTION + SESSIONS.get() * SESSION) as u64,
         buffers: BUFFERS.get() as u64,
-        bodies: (BODIES.get() + h2::held_bytes()) as u64,
+        bodies: (BODIES.get() + ANSWERS.get()) as u64,
+    }
+}
+
+/// Bytes of a body that wait in memory for their reader, among those of all such bodies of this thread's worker.
+#[derive(Debug)]
+pub struct WaitingBytes(Counted);
+
+impl Default for WaitingBytes {
+    fn default() -> Self {
+        Self(Counted::new(&BODIES, 0))
+    }
+}
+
+impl WaitingBytes {
+    /// How many there are.
+    pub fn get(&self) -> u64 {
+        self.0.part() as u64
+    }
+
+    /// There are so many more.
+    pub fn add(&mut self, more: usize) {
+        self.0.set(self.0.part() + more);
+    }
+
+    /// So many have been taken, or dropped.
+    pub fn take(&mut self, count: usize) {
+        self.0.set(self.0.part().saturating_sub(count));
     }
 }
 

@@ -14,6 +14,8 @@ thread_local! {
     pub(crate) static BUFFERS: Cell<usize> = const { Cell::new(0) };
     /// Bytes of bodies that came ahead of their readers.
     pub(crate) static BODIES: Cell<usize> = const { Cell::new(0) };
+    /// Bytes of answers of connections that requests share, for which their clients have yet to open a window.
+    pub(crate) static ANSWERS: Cell<usize> = const { Cell::new(0) };
     /// Sessions of TLS.
     pub(crate) static SESSIONS: Cell<usize> = const { Cell::new(0) };
 }
@@ -43,11 +45,17 @@ impl Counted {
         counted
     }
 
+    pub(crate) fn part(&self) -> usize {
+        self.part
+    }
+
     /// The part is so large now.
     pub(crate) fn set(&mut self, part: usize) {
         let before = std::mem::replace(&mut self.part, part);
-        // At the end of a thread its figures may be gone before what they count.
-        let _ = self.sum.try_with(|sum| sum.set((sum.get() + part).saturating_sub(before)));
+        if part != before {
+            // At the end of a thread its figures may be gone before what they count.
+            let _ = self.sum.try_with(|sum| sum.set((sum.get() + part).saturating_sub(before)));
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 //! What there is goes to the client at once. The pump is a task of its own; it ends with its reader, unless
 //! `*_ignore_client_abort` wants the origin read to its end.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -19,6 +19,7 @@ use bytes::Bytes;
 use myriad_files::{Reading, TempFile};
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_net::ResponseBody;
+use myriad_net::memory::WaitingBytes;
 
 use crate::pace::Pace;
 
@@ -53,43 +54,14 @@ pub fn ahead_of(body: BoxBody, ahead: Ahead) -> BoxBody {
     State::default().go_on(body, ahead)
 }
 
-thread_local! {
-    /// Bytes of answers that all readers of this thread's worker have yet to take from memory.
-    static HELD: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Bytes of origins' answers that wait in memory for their clients, of this thread's worker.
-pub fn held() -> usize {
-    HELD.get()
-}
-
-/// Bytes in memory of one answer, among those of all.
-#[derive(Default)]
-struct Counted(u64);
-
-impl Counted {
-    /// There are so many now.
-    fn set(&mut self, bytes: u64) {
-        let before = std::mem::replace(&mut self.0, bytes);
-        // At the end of a thread its figure may be gone before what it counts.
-        let _ = HELD.try_with(|held| held.set((held.get() as u64 + bytes).saturating_sub(before) as usize));
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.set(0);
-    }
-}
-
 /// What was read and not yet taken. Memory comes before the file; while the file holds something, what is new goes there.
 #[derive(Default)]
 struct State {
     /// The first piece, until somebody else reads: most short answers have no other.
     first: Bytes,
     queue: VecDeque<Bytes>,
-    queued: u64,
-    counted: Counted,
+    /// Bytes of the queue.
+    waiting: WaitingBytes,
     file: Option<TempFile>,
     written: u64,
     read: u64,
@@ -106,13 +78,10 @@ impl State {
     /// Takes what is there already, so that a short answer leaves in one piece and needs no task.
     fn fill(&mut self, body: &mut BoxBody, memory: u64) {
         let mut cx = Context::from_waker(Waker::noop());
-        while self.queued < memory {
+        while self.held() < memory {
             match body.as_mut().poll_data(&mut cx) {
                 Poll::Pending => return,
-                Poll::Ready(Some(Ok(piece))) if self.queued == 0 => {
-                    self.queued = piece.len() as u64;
-                    self.first = piece;
-                }
+                Poll::Ready(Some(Ok(piece))) if self.held() == 0 => self.first = piece,
                 Poll::Ready(Some(Ok(piece))) => self.push(piece),
                 Poll::Ready(Some(Err(error))) => return self.end = Some(Err(error)),
                 Poll::Ready(None) => return self.end = Some(Ok(())),
@@ -123,6 +92,7 @@ impl State {
     /// What was read, and behind it the rest of the body.
     fn go_on(mut self, body: BoxBody, ahead: Ahead) -> BoxBody {
         if !self.first.is_empty() {
+            self.waiting.add(self.first.len());
             self.queue.push_front(std::mem::take(&mut self.first));
         }
         let ended = self.end.is_some();
@@ -138,7 +108,7 @@ impl State {
         if self.queue.is_empty() {
             return ResponseBody::Full(self.first);
         }
-        let mut all = Vec::with_capacity(self.queued as usize);
+        let mut all = Vec::with_capacity(self.held() as usize);
         all.extend_from_slice(&self.first);
         for piece in self.queue {
             all.extend_from_slice(&piece);
@@ -147,9 +117,13 @@ impl State {
     }
 
     fn push(&mut self, piece: Bytes) {
-        self.queued += piece.len() as u64;
-        self.counted.set(self.queued);
+        self.waiting.add(piece.len());
         self.queue.push_back(piece);
+    }
+
+    /// Bytes in memory.
+    fn held(&self) -> u64 {
+        self.first.len() as u64 + self.waiting.get()
     }
 
     fn file_is_drained(&self) -> bool {
@@ -157,7 +131,7 @@ impl State {
     }
 
     fn has_room(&self, ahead: Ahead) -> bool {
-        self.gone || self.written < ahead.file || self.file_is_drained() && self.queued < ahead.memory
+        self.gone || self.written < ahead.file || self.file_is_drained() && self.held() < ahead.memory
     }
 }
 
@@ -224,7 +198,7 @@ async fn keep(piece: Bytes, ahead: Ahead, shared: &Shared) -> Result<(), BodyErr
         if state.gone {
             return Ok(());
         }
-        let fits = state.queued + piece.len() as u64 <= ahead.memory || ahead.file == 0;
+        let fits = state.held() + piece.len() as u64 <= ahead.memory || ahead.file == 0;
         if state.file_is_drained() && fits {
             state.push(piece);
             let reader = state.reader.take();
@@ -274,9 +248,7 @@ impl Body for Reader {
             }
             let mut state = this.shared.borrow_mut();
             if let Some(piece) = state.queue.pop_front() {
-                state.queued -= piece.len() as u64;
-                let queued = state.queued;
-                state.counted.set(queued);
+                state.waiting.take(piece.len());
                 let pump = state.pump.take();
                 drop(state);
                 wake(pump);
@@ -307,7 +279,7 @@ impl Drop for Reader {
         let mut state = self.shared.borrow_mut();
         state.gone = true;
         state.queue.clear();
-        state.counted.set(0);
+        state.waiting = WaitingBytes::default();
         let pump = state.pump.take();
         drop(state);
         wake(pump);

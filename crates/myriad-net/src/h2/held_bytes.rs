@@ -4,9 +4,7 @@
 //! pieces held for it. Beyond the bound, which is lower where the worker's connections hold much together, other streams of that
 //! client wait.
 
-use std::cell::Cell;
-
-use crate::memory_figures;
+use crate::memory_figures::{ANSWERS, Counted, is_short};
 
 /// Most bytes of pieces that a connection holds before it fetches no more.
 const CONNECTION: usize = 1 << 20;
@@ -14,45 +12,31 @@ const CONNECTION: usize = 1 << 20;
 const CONNECTION_AMONG_MANY: usize = 64 << 10;
 const WORKER: usize = 64 << 20;
 
-thread_local! {
-    /// What all connections of this thread's worker hold.
-    static ALL: Cell<usize> = const { Cell::new(0) };
-}
+/// The bytes that one connection holds, as it counted last, among those of all connections of this thread's worker.
+#[derive(Debug)]
+pub(super) struct HeldBytes(Counted);
 
-/// The bytes that one connection holds, as it counted last.
-#[derive(Debug, Default)]
-pub(super) struct HeldBytes(usize);
+impl Default for HeldBytes {
+    fn default() -> Self {
+        Self(Counted::new(&ANSWERS, 0))
+    }
+}
 
 impl HeldBytes {
     /// The connection holds so much now.
     pub(super) fn set(&mut self, bytes: usize) {
-        ALL.set(ALL.get() - std::mem::replace(&mut self.0, bytes) + bytes);
+        self.0.set(bytes);
     }
 
     /// One more piece, of so many bytes.
     pub(super) fn add(&mut self, bytes: usize) {
-        self.set(self.0 + bytes);
+        self.set(self.0.part() + bytes);
     }
 
     /// Whether nothing more is to be fetched.
     pub(super) fn is_full(&self) -> bool {
-        self.0
-            >= if ALL.get() > WORKER || memory_figures::is_short() {
-                CONNECTION_AMONG_MANY
-            } else {
-                CONNECTION
-            }
-    }
-}
-
-/// What all connections of this thread's worker hold.
-pub(super) fn of_all() -> usize {
-    ALL.get()
-}
-
-impl Drop for HeldBytes {
-    fn drop(&mut self) {
-        self.set(0);
+        let most = if ANSWERS.get() > WORKER || is_short() { CONNECTION_AMONG_MANY } else { CONNECTION };
+        self.0.part() >= most
     }
 }
 
@@ -74,6 +58,6 @@ mod tests {
         drop(others);
         assert!(!own.is_full());
         own.set(0);
-        assert_eq!(ALL.get(), 0);
+        assert_eq!(ANSWERS.get(), 0);
     }
 }

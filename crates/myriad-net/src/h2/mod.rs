@@ -29,11 +29,6 @@ use crate::linger;
 use crate::service::Service;
 use driver::{Driver, End};
 
-/// Bytes of answers that wait for their clients, of all connections of this thread's worker.
-pub(crate) fn held_bytes() -> usize {
-    held_bytes::of_all()
-}
-
 /// Serves a connection whose client speaks HTTP/2 until it ends; `early` is what was read of it.
 pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection>, early: &[u8]) {
     let mut driver = Driver::new(service, Rc::clone(connection), early);

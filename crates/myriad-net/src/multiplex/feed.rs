@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use myriad_http::body::BodyError;
 
 use crate::deadline::Deadline;
-use crate::memory_figures::{BODIES, Counted};
+use crate::memory::WaitingBytes;
 use crate::patience::{AS_MOVED, Patience, Terms};
 
 /// Shorter pieces than this are joined as they come, bytes: a body in frames of one byte would cost a hundred times its
@@ -39,9 +39,7 @@ struct State {
     /// Short pieces behind them, in one.
     tail: BytesMut,
     /// Bytes of both.
-    held: u64,
-    /// The same, among those of all connections; none where there was never any.
-    counted: Option<Counted>,
+    held: WaitingBytes,
     /// Bytes put in so far.
     received: u64,
     /// Bytes that the fields announced.
@@ -121,7 +119,7 @@ impl Feed {
     /// The body will never be complete; what was put in and not taken out is dropped.
     pub fn fail(&self, error: BodyError) {
         let mut state = self.inner.state.borrow_mut();
-        if !state.ended || state.held > 0 {
+        if !state.ended || state.held.get() > 0 {
             state.failed.get_or_insert(error);
             state.drop_held();
         }
@@ -146,7 +144,7 @@ impl Feed {
     /// Whether somebody waits for the client to send more.
     pub(crate) fn is_awaited(&self) -> bool {
         let state = self.inner.state.borrow();
-        state.waiting && state.held == 0 && !state.ended
+        state.waiting && state.held.get() == 0 && !state.ended
     }
 
     /// Whether the client took too long.
@@ -169,10 +167,10 @@ impl Feed {
     pub(crate) fn length(&self) -> Option<u64> {
         let state = self.inner.state.borrow();
         if state.ended {
-            return Some(state.held);
+            return Some(state.held.get());
         }
         let to_come = state.announced.map(|announced| announced.saturating_sub(state.received));
-        to_come.map(|to_come| to_come + state.held)
+        to_come.map(|to_come| to_come + state.held.get())
     }
 
     pub(crate) fn configure(&self, limit: u64, terms: Terms) {
@@ -208,7 +206,7 @@ impl Feed {
             state.drop_held();
             return Poll::Ready(Some(Err(BodyError::TooLarge)));
         }
-        if state.held > 0 {
+        if state.held.get() > 0 {
             // An origin that is slow to take the body must not count against the client.
             state.waiting = false;
             let piece = state.pieces.pop_front().unwrap_or_else(|| state.tail.split().freeze());
@@ -246,15 +244,11 @@ fn wake_reader(mut state: std::cell::RefMut<'_, State>) {
 
 impl State {
     fn hold(&mut self, more: usize) {
-        self.held += more as u64;
-        self.counted.get_or_insert_with(|| Counted::new(&BODIES, 0)).set(self.held as usize);
+        self.held.add(more);
     }
 
     fn release(&mut self, count: usize) {
-        self.held -= count as u64;
-        if let Some(counted) = &mut self.counted {
-            counted.set(self.held as usize);
-        }
+        self.held.take(count);
         self.released += count;
         self.wake_driver();
     }
@@ -268,8 +262,8 @@ impl State {
     fn drop_held(&mut self) {
         self.pieces.clear();
         self.tail = BytesMut::new();
-        if self.held > 0 {
-            let held = self.held as usize;
+        let held = self.held.get() as usize;
+        if held > 0 {
             self.release(held);
         }
     }

@@ -28,5 +28,5 @@ pub(in crate::site) fn measure(worker: &WorkerState) {
     let counts = &worker.counters.held;
     counts.connections.set(held.connections);
     counts.buffers.set(held.buffers);
-    counts.bodies.set(held.bodies + myriad_origin::read_ahead::held() as u64);
+    counts.bodies.set(held.bodies);
 }
