@@ -15,7 +15,6 @@ type Ask = Box<dyn Fn() -> u64 + Send + Sync>;
 #[derive(Default)]
 pub struct Pressure {
     limit: AtomicU64,
-    resident: AtomicU64,
     stage: AtomicU8,
     /// How often each stage after the first was begun.
     begun: [AtomicU64; 3],
@@ -48,8 +47,6 @@ pub struct PressureSums {
     pub stalled: u64,
     /// Requests for origins that were refused.
     pub refused: u64,
-    /// Bytes of parts, each with its word.
-    pub parts: Vec<(&'static str, u64)>,
 }
 
 impl Pressure {
@@ -67,9 +64,8 @@ impl Pressure {
         refuses
     }
 
-    /// Notes what was found: the memory in use, the limit, the stage that follows. Returns the stage before.
-    pub fn note(&self, resident: u64, limit: Option<u64>, stage: Stage) -> Stage {
-        self.resident.store(resident, Relaxed);
+    /// Notes the limit, and the stage that follows from what is in use. Returns the stage before.
+    pub fn note(&self, limit: Option<u64>, stage: Stage) -> Stage {
         self.limit.store(limit.unwrap_or(0), Relaxed);
         let before = Stage::of(self.stage.swap(stage as u8, Relaxed));
         for begun in self.begun.get(before as usize..stage as usize).unwrap_or_default() {
@@ -100,19 +96,28 @@ impl Pressure {
         self.parts.lock().push((part, Box::new(ask)));
     }
 
-    /// The figures of this moment.
-    pub fn sums(&self) -> PressureSums {
+    /// The memory in use, bytes, as the kernel tells it now; 0 where it does not.
+    pub fn resident(&self) -> u64 {
+        self.measure.get().map_or(0, |measure| measure())
+    }
+
+    /// Bytes of the parts that were named, each with its word. All are asked.
+    pub fn parts(&self) -> Vec<(&'static str, u64)> {
+        self.parts.lock().iter().map(|(part, ask)| (*part, ask())).collect()
+    }
+
+    /// The figures of this moment, at which so much is in use.
+    pub fn sums(&self, resident: u64) -> PressureSums {
         let begun = std::array::from_fn(|stage| self.begun[stage].load(Relaxed));
         PressureSums {
             limit: Some(self.limit.load(Relaxed)).filter(|limit| *limit > 0),
-            resident: self.measure.get().map_or_else(|| self.resident.load(Relaxed), |measure| measure()),
+            resident,
             stage: self.stage(),
             begun,
             pages: self.pages.load(Relaxed),
             idle: self.idle.load(Relaxed),
             stalled: self.stalled.load(Relaxed),
             refused: self.refused.load(Relaxed),
-            parts: self.parts.lock().iter().map(|(part, ask)| (*part, ask())).collect(),
         }
     }
 }
@@ -131,9 +136,9 @@ mod tests {
     fn each_stage_on_the_way_up_counts_and_none_on_the_way_down() {
         let pressure = Pressure::default();
         for stage in [Stage::Refusing, Stage::Shrinking, Stage::Closing, Stage::Normal] {
-            pressure.note(7, Some(9), stage);
+            pressure.note(Some(9), stage);
         }
-        let sums = pressure.sums();
+        let sums = pressure.sums(7);
         assert_eq!((sums.begun, sums.stage), ([1, 2, 1], Stage::Normal));
         assert_eq!((sums.resident, sums.limit), (7, Some(9)));
     }
@@ -141,11 +146,11 @@ mod tests {
     #[test]
     fn refused_requests_count_at_the_last_stage_alone() {
         let pressure = Pressure::default();
-        pressure.note(1, Some(1), Stage::Closing);
+        pressure.note(Some(1), Stage::Closing);
         assert!(!pressure.refuses());
-        pressure.note(1, Some(1), Stage::Refusing);
+        pressure.note(Some(1), Stage::Refusing);
         assert!(pressure.refuses() && pressure.refuses());
-        assert_eq!(pressure.sums().refused, 2);
+        assert_eq!(pressure.sums(1).refused, 2);
     }
 
     #[test]
@@ -154,8 +159,8 @@ mod tests {
         pressure.count("files", || 5);
         pressure.gave_up(3);
         pressure.closed(2, 1);
-        let sums = pressure.sums();
-        assert_eq!(sums.parts, [("files", 5)]);
+        let sums = pressure.sums(pressure.resident());
+        assert_eq!(pressure.parts(), [("files", 5)]);
         assert_eq!((sums.pages, sums.idle, sums.stalled, sums.limit), (3, 2, 1, None));
     }
 }

@@ -169,14 +169,14 @@ fn without_memory_no_origin_is_asked_and_visitors_come_again_later() {
     let site = TestSite::new("", "location / { fastcgi_pass 127.0.0.1:9; }");
     let mut exchange = begun(&site, "/");
     let pressure = std::sync::Arc::clone(&exchange.request.runtime().pressure);
-    pressure.note(95, Some(100), Stage::Closing);
+    pressure.note(Some(100), Stage::Closing);
     assert!(asked(&site, "/").is_ok());
-    pressure.note(100, Some(100), Stage::Refusing);
+    pressure.note(Some(100), Stage::Refusing);
     assert_eq!(asked(&site, "/").err(), Some(503));
     retry_later(&mut exchange, 503);
     let lines = exchange.request.errors.carried.map(|carried| carried.lines);
     assert_eq!(lines.as_deref(), Some(&b"Retry-After: 5\r\n"[..]));
-    assert_eq!(pressure.sums().refused, 1);
+    assert_eq!(pressure.sums(pressure.resident()).refused, 1);
 }
 
 #[test]

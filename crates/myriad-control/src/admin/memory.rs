@@ -22,7 +22,7 @@ impl Memory {
 
     /// The figures of this moment, with those zones among the parts.
     pub(crate) fn report<'a>(&self, zones: impl Iterator<Item = &'a Arc<PageZone>>) -> ProcessMemoryReport {
-        let sums = self.pressure.sums();
+        let sums = self.pressure.sums(self.pressure.resident());
         let part =
             |part: &str, bytes: u64| MemoryPart { part: part.to_owned(), bytes, ..MemoryPart::default() };
         let of_workers =
@@ -31,7 +31,7 @@ impl Memory {
         parts.push(part("connections", of_workers(|worker| &worker.held.connections)));
         parts.push(part("buffers", of_workers(|worker| &worker.held.buffers)));
         parts.push(part("bodies", of_workers(|worker| &worker.held.bodies)));
-        parts.extend(sums.parts.iter().map(|(name, bytes)| part(name, *bytes)));
+        parts.extend(self.pressure.parts().iter().map(|(name, bytes)| part(name, *bytes)));
         let known = parts.iter().map(|part| part.bytes).sum();
         parts.push(part("other", sums.resident.saturating_sub(known)));
         let [shrinking, closing, refusing] = sums.begun;
@@ -50,7 +50,7 @@ impl Memory {
 
     /// What a tick tells of it.
     pub(crate) fn tick(&self) -> MemoryTick {
-        let sums = self.pressure.sums();
+        let sums = self.pressure.sums(self.pressure.resident());
         let stage = sums.stage.as_str().to_owned();
         MemoryTick { resident_bytes: sums.resident, limit_bytes: sums.limit, stage }
     }

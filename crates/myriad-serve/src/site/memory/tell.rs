@@ -59,7 +59,6 @@ impl Beside {
         self.looks = if limit.is_some() { self.looks + 1 } else { 0 };
         let limit = limit.filter(|_| self.looks == LASTING)?;
         self.is_told = true;
-        let mib = |bytes: u64| bytes >> 20;
         Some(format!(
             "{} MB of memory are in use beside cache zones, \"memory_limit\" is {} MB: requests for origins get 503 until they are less; \
              raise \"memory_limit\" above {} MB, or bound what takes them (`myriad memory`)",
@@ -71,8 +70,12 @@ impl Beside {
     }
 }
 
+/// Whole megabytes, for a line.
+pub(super) const fn mib(bytes: u64) -> u64 {
+    bytes >> 20
+}
+
 fn used(sums: &PressureSums) -> String {
-    let mib = |bytes: u64| bytes >> 20;
     format!(
         "{} MB of memory are in use, \"memory_limit\" is {} MB",
         mib(sums.resident),

@@ -17,7 +17,7 @@ use myriad_store::{DiskPool, Zone};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::mpsc as channel;
 
-use super::tell::{Beside, Teller};
+use super::tell::{Beside, Teller, mib};
 use crate::machine::{self, Resident};
 use crate::site::orders::Order;
 
@@ -151,7 +151,6 @@ fn in_bytes(limit: MemoryLimit, runtime: &Runtime) -> Option<u64> {
     if let MemoryLimit::Bytes(written) = limit
         && written > bytes
     {
-        let mib = |bytes: u64| bytes >> 20;
         let text = format_args!(
             "\"memory_limit\" of {} MB is more than there is: {} MB are held to",
             mib(written),
@@ -238,7 +237,7 @@ impl Watch {
         let caps = caps(runtime);
         let held = caps.iter().map(|(_, cap)| cap.used).sum::<u64>();
         let stage = self.stage(&caps, resident, limit);
-        let before = self.subject.pressure.note(resident, limit, stage);
+        let before = self.subject.pressure.note(limit, stage);
         let most = limit.map_or(usize::MAX, |limit| (limit / WRITES_PART).max(LEAST_WRITES) as usize);
         self.subject.disks.bound_writes(most);
         let gone = self.bound_zones(&caps, stage, resident, limit);
@@ -255,8 +254,6 @@ impl Watch {
         }
         if stage > Stage::Normal {
             self.subject.files.sweep(myriad_net::clock::now_ms());
-        }
-        if stage > Stage::Normal {
             self.subject.disks.take_in();
             self.subject.encoder.take_in();
             myriad_memory::give_back();
@@ -268,7 +265,7 @@ impl Watch {
             }
         }
         if stage != before {
-            let sums = self.subject.pressure.sums();
+            let sums = self.subject.pressure.sums(resident);
             let line = self.teller.line(before, &sums, myriad_net::clock::monotonic_ms());
             if let Some((warns, line)) = line {
                 let level = if warns { Level::Warn } else { Level::Notice };
@@ -324,7 +321,7 @@ impl Watch {
 
     /// Bounds nothing any more.
     fn let_go(&self, runtime: &Runtime) {
-        self.subject.pressure.note(0, None, Stage::Normal);
+        self.subject.pressure.note(None, Stage::Normal);
         self.subject.encoder.rest(false);
         self.subject.files.keep_part(1, 1);
         runtime.zones.values().for_each(|zone| zone.zone.press(usize::MAX));

@@ -88,7 +88,7 @@ fn stage_is_let_go_of_where_no_figure_comes_any_more() {
     // What is read from it holds no figure.
     let mut watch = watch(&runtime, "/dev/null");
     watch.ladder.observe(9, 1, false);
-    runtime.pressure.note(9, Some(1), Stage::Refusing);
+    runtime.pressure.note(Some(1), Stage::Refusing);
     let zone = &runtime.zones["z"].zone;
     zone.press(MIB as usize);
     for _ in 1..BLIND_LOOKS {
