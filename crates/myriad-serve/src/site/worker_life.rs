@@ -79,6 +79,9 @@ pub(super) async fn work(
     let mut receivers: Vec<Receiver> = Vec::new();
     let mut limit = None;
     while let Some(order) = inbox.recv().await {
+        let Some(order) = heed(order, &state, running.as_ref().map(|(service, _)| &**service)) else {
+            continue;
+        };
         match order {
             Order::Quit(after) => {
                 limit = after;
@@ -88,16 +91,6 @@ pub(super) async fn work(
                 if let Some((_, worker)) = &running {
                     worker.end_stragglers(after);
                 }
-            }
-            Order::Relieve(stage) => {
-                if let Some((service, _)) = &running {
-                    memory::relieve(&state, &service.current().runtime.pressure, stage);
-                }
-            }
-            Order::Reopen => state.logs.reopen(),
-            Order::LeaveLines(done) => {
-                state.logs.flush(true);
-                let _ = done.send(());
             }
             Order::Run { runtime, streams, sockets, quic, datagrams, tunnels_end, done } => {
                 if let Some(after) = tunnels_end {
@@ -131,6 +124,8 @@ pub(super) async fn work(
                     receivers = tasks;
                 }));
             }
+            // They were heeded.
+            Order::Relieve(_) | Order::Reopen | Order::LeaveLines(_) => {}
         }
     }
     drop((acceptors, receivers));
@@ -171,18 +166,26 @@ async fn attend(
     service: Rc<SiteService>,
 ) {
     while let Some(order) = inbox.recv().await {
-        match order {
-            Order::Relieve(stage) => {
-                memory::relieve(&state, &service.current().runtime.pressure, stage);
-            }
-            Order::Reopen => state.logs.reopen(),
-            Order::LeaveLines(done) => {
-                state.logs.flush(true);
-                let _ = done.send(());
-            }
-            Order::Run { .. } | Order::EndStragglers(_) | Order::Quit(_) => {}
-        }
+        heed(order, &state, Some(&service));
     }
+}
+
+/// Does what any worker is told, one that ends, too; gives back what is for one that goes on.
+fn heed(order: Order, state: &WorkerState, service: Option<&SiteService>) -> Option<Order> {
+    match order {
+        Order::Relieve(stage) => {
+            if let Some(service) = service {
+                memory::relieve(state, &service.current().runtime.pressure, stage);
+            }
+        }
+        Order::Reopen => state.logs.reopen(),
+        Order::LeaveLines(done) => {
+            state.logs.flush(true);
+            let _ = done.send(());
+        }
+        order @ (Order::Run { .. } | Order::EndStragglers(_) | Order::Quit(_)) => return Some(order),
+    }
+    None
 }
 
 /// Receives datagrams until dropped.
