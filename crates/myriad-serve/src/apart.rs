@@ -3,16 +3,15 @@
 //! The allocator keeps what a thread has freed for that thread, in pages over which what stays is scattered; and it gives pages back
 //! only when it is asked for others, or when a thread ends. So short-lived heaps get threads of their own.
 
-use std::hint::black_box;
 use std::panic::resume_unwind;
 use std::thread::{self, Builder};
 use std::time::Duration;
 
 /// Bytes of stack: those of a main thread, on which configurations are read elsewhere.
 const STACK: usize = 8 << 20;
-/// The allocator gives back pages that were free for a tenth of a second, when a thread ends: what one end frees, the next gives back.
+/// The allocator gives back pages that were free for a tenth of a second: what it collects one time, it gives back the next.
 const AFTER: Duration = Duration::from_millis(150);
-const ENDS: usize = 3;
+const TIMES: usize = 3;
 
 /// Does work on a thread of its own, and waits for it. What it takes and frees is not mixed with what the calling thread has.
 ///
@@ -33,14 +32,12 @@ pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 }
 
 /// Gives back to the system what was freed, within half a second, on a thread of its own.
-pub fn give_back() {
+pub fn give_back_soon() {
     // Without a thread the memory is given back later.
     let _ = Builder::new().name("give-back".to_owned()).spawn(|| {
-        for _ in 0..ENDS {
+        for _ in 0..TIMES {
             thread::sleep(AFTER);
-            // A thread that has allocated nothing gives nothing back.
-            let ended = Builder::new().spawn(|| drop(black_box(vec![0_u8; 1024])));
-            let _ = ended.map(thread::JoinHandle::join);
+            myriad_memory::give_back();
         }
     });
 }

@@ -26,7 +26,7 @@ mod site;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use apart::{apart, give_back};
+pub use apart::{apart, give_back_soon};
 pub use compile::check;
 pub use explain::explain;
 pub use features::{documented_variables, registry, variables, warnings};

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use myriad_serve::{QuicProcess, Standing};
 use zeroize::Zeroizing;
@@ -36,9 +37,10 @@ pub(crate) struct Handover {
     pub(crate) logs: Vec<PathBuf>,
 }
 
-/// Files of a configuration as the supervisor has read them, as they are sent: one piece of memory, however many they are.
+/// Files of a configuration as the supervisor has read them, as they are sent: one piece of memory, however many they are, and the same for
+/// every worker process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct HandedFiles(Zeroizing<Vec<u8>>);
+pub(crate) struct HandedFiles(Arc<Zeroizing<Vec<u8>>>);
 
 /// Those that the configuration consists of, and certificates and keys, which the worker has no right to read.
 pub(crate) type Unpacked = [Vec<(PathBuf, Vec<u8>)>; 2];
@@ -49,14 +51,15 @@ impl HandedFiles {
         tls_files: impl Iterator<Item = (&'a Path, &'a [u8])>,
     ) -> Self {
         let lists = [configuration.collect::<Vec<_>>(), tls_files.collect()];
-        Self(whole(|out| {
+        let packed = whole(|out| {
             for files in &lists {
                 put_count(out, files.len());
                 for (path, bytes) in files {
                     put_file(out, path, bytes);
                 }
             }
-        }))
+        });
+        Self(Arc::new(packed))
     }
 
     /// `None` for bytes that [`HandedFiles::pack`] did not make.
@@ -97,7 +100,10 @@ impl Confinement {
         put_count(&mut out, ids.len());
         out.extend(ids.iter().flat_map(|id| id.to_be_bytes()));
         for limit in [self.descriptors, self.core] {
-            put_all(&mut out, limit.iter().map(u64::to_string));
+            put_count(&mut out, usize::from(limit.is_some()));
+            if let Some(limit) = limit {
+                put_wide(&mut out, limit);
+            }
         }
         put_path(&mut out, self.folder.as_deref().unwrap_or(Path::new("")));
         put_count(&mut out, usize::from(self.sandbox));
@@ -140,7 +146,7 @@ impl Handover {
         let configuration = reader.path()?;
         let error_log = Some(reader.path()?).filter(|path| !path.as_os_str().is_empty());
         let directives = reader.bytes()?.to_vec();
-        let files = HandedFiles(reader.secret()?);
+        let files = HandedFiles(Arc::new(reader.secret()?));
         let kept = reader.list(Reader::file)?;
         let hosts = reader.list(|reader| {
             let host = (reader.text()?, u16::try_from(reader.count()?).ok()?);
@@ -390,16 +396,11 @@ impl<'a> Reader<'a> {
         };
         Some(Confinement {
             account,
-            descriptors: self.number()?.first().copied(),
-            core: self.number()?.first().copied(),
+            descriptors: self.list(Self::wide)?.pop(),
+            core: self.list(Self::wide)?.pop(),
             folder: Some(self.path()?).filter(|path| !path.as_os_str().is_empty()),
             sandbox: self.count()? != 0,
         })
-    }
-
-    /// A number, as text; none where none is written.
-    fn number(&mut self) -> Option<Vec<u64>> {
-        self.list(|reader| reader.text()?.parse().ok())
     }
 
     fn file(&mut self) -> Option<(PathBuf, Vec<u8>)> {

@@ -22,27 +22,17 @@ use crate::worker;
 const ALLOCATOR: [(&str, &str); 2] =
     [("MIMALLOC_MAX_SEGMENT_RECLAIM", "0"), ("MIMALLOC_ABANDONED_PAGE_PURGE", "1")];
 
-/// ```text
-/// Starting --Ready--> Serving --told to go--> Leaving --exit--> gone
-/// ```
-/// A process may end in any state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// Has a configuration but has not said that it runs.
-    Starting,
-    /// Accepts connections.
-    Serving,
-    /// Finishes what is under way.
-    Leaving,
-}
-
 /// A child and the channel to it.
 #[derive(Debug)]
 pub(crate) struct WorkerProcess {
     child: Child,
     /// `None` once the worker closed its end.
     pub(crate) channel: Option<Channel>,
-    pub(crate) state: State,
+    /// ```text
+    /// Starting --Ready--> Serving --told to go--> Leaving --exit--> gone
+    /// ```
+    /// A process may end in any state.
+    pub(crate) state: Standing,
     pub(crate) since: Instant,
     /// Number, which connection IDs of QUIC hold, and rank ([`QuicProcess`]).
     name: (u8, u64),
@@ -78,7 +68,7 @@ impl WorkerProcess {
         let mut process = Self {
             child,
             channel: Some(channel),
-            state: State::Starting,
+            state: Standing::Starting,
             since: Instant::now(),
             name,
             quic: generation.quic_listeners(),
@@ -132,12 +122,8 @@ impl WorkerProcess {
     }
 
     fn quic_process(&self) -> QuicProcess {
-        let standing = match self.state {
-            State::Starting => Standing::Starting,
-            State::Serving => Standing::Serving,
-            State::Leaving => Standing::Leaving,
-        };
-        QuicProcess { number: self.name.0, rank: self.name.1, standing, listeners: self.quic.clone() }
+        let (number, rank) = self.name;
+        QuicProcess { number, rank, standing: self.state, listeners: self.quic.clone() }
     }
 
     /// Makes the inbox of a process that serves QUIC and has none.
@@ -174,7 +160,7 @@ impl WorkerProcess {
 
     /// Tells it to finish what is under way and end.
     pub(crate) fn quit(&mut self) {
-        self.state = State::Leaving;
+        self.state = Standing::Leaving;
         if self.tell(Kind::Quit, b"", &[]).is_err() {
             // Closing the channel says the same.
             self.channel = None;
@@ -183,7 +169,7 @@ impl WorkerProcess {
 
     /// Sends TERM: it writes what must be kept and ends.
     pub(crate) fn terminate(&mut self) {
-        self.state = State::Leaving;
+        self.state = Standing::Leaving;
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
     }
 

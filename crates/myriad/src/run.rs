@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use myriad_conf::Model;
 use myriad_log::{ErrorLog, Level, LogFile, Sink, Target};
-use myriad_serve::{apart, give_back};
+use myriad_serve::{apart, give_back_soon};
 
 use crate::cli::{self, Options, Request};
 use crate::configuration::{Configuration, Origin};
@@ -297,7 +297,7 @@ fn start(origin: &Origin, error_log_was_asked_for: bool) -> ExitCode {
     // What is read of the configuration is given back to the system: the supervisor goes on with little of it.
     match apart(|| begun(origin, error_log_was_asked_for)) {
         Ok(supervisor) => {
-            give_back();
+            give_back_soon();
             supervisor.run()
         }
         Err(status) => status,

@@ -29,7 +29,7 @@ use crate::handover::{
 use crate::listeners::CONTROL;
 use crate::signals::Signals;
 use crate::stdio;
-use myriad_serve::{Inherited, Keep, KeepFolders, Keeper, Relay, Site, apart, give_back};
+use myriad_serve::{Inherited, Keep, KeepFolders, Keeper, Relay, Site, apart, give_back_soon};
 use myriad_tls::KeepTicketKeys;
 
 /// The hidden argument that makes this binary a worker.
@@ -195,12 +195,12 @@ impl Worker {
                 Ok(()) => {
                     let confined = self.confined.take().and_then(Result::ok).unwrap_or_default();
                     self.channel.send(Kind::Ready, confined.as_bytes(), &[])?;
-                    give_back();
+                    give_back_soon();
                 }
                 Err(reason) if self.site.is_none() => return Err(self.failed(reason)),
                 Err(reason) => {
                     self.channel.send(Kind::Failed, reason.as_bytes(), &[])?;
-                    give_back();
+                    give_back_soon();
                 }
             },
             Kind::Reopen => {

@@ -11,7 +11,7 @@ use super::orders::Order;
 use super::running::{Site, open_zones};
 use super::sockets::{number, run};
 use super::start_error::StartError;
-use crate::apart::{apart, give_back};
+use crate::apart::{apart, give_back_soon};
 use crate::compile::{self, Surroundings};
 use myriad_exchange::runtime::Runtime;
 use myriad_stream::StreamRuntime;
@@ -82,6 +82,6 @@ fn watch(runtime: Arc<Runtime>, streams: Option<Arc<StreamRuntime>>, drained: Dr
         }
         drop((runtime, streams));
         drained();
-        give_back();
+        give_back_soon();
     });
 }

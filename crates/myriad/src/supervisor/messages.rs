@@ -1,13 +1,13 @@
 //! Messages of workers: that they are ready or have failed, and what the supervisor is to keep for them.
 
 use myriad_log::Level;
+use myriad_serve::Standing;
 
 use super::Supervisor;
 use crate::control::{Channel, Kind};
 use crate::generation::Generation;
 use crate::handover::decode_ticket_key;
 use crate::pidfile::reason;
-use crate::process::State;
 use crate::{daemon, stdio, worker_requests};
 
 impl Supervisor {
@@ -43,7 +43,7 @@ impl Supervisor {
             Kind::Keep => self.keep(worker_requests::keep, &message.payload),
             Kind::Folder => self.keep(worker_requests::remake_folder, &message.payload),
             // Keys of a leaving worker are not taken: it makes no more tickets that a client would show to the next one.
-            Kind::TicketKeys if worker.state != State::Leaving => self.keep_ticket_key(&message.payload),
+            Kind::TicketKeys if worker.state != Standing::Leaving => self.keep_ticket_key(&message.payload),
             Kind::TicketKeys
             | Kind::Configure
             | Kind::Reopen

@@ -9,7 +9,7 @@
 use std::io;
 
 use myriad_log::Level;
-use myriad_serve::{apart, give_back};
+use myriad_serve::{apart, give_back_soon};
 
 use super::Supervisor;
 use super::pending::{NOT_TAKEN, Pending};
@@ -38,7 +38,7 @@ impl Supervisor {
             }
             self.log(Level::Error, NOT_TAKEN);
             self.init.ready(NOT_TAKEN);
-            give_back();
+            give_back_soon();
         }
     }
 
@@ -97,7 +97,7 @@ impl Supervisor {
         self.tell_instance();
         self.log(Level::Notice, TAKEN);
         self.init.ready(TAKEN);
-        give_back();
+        give_back_soon();
     }
 
     /// Logs the failure of a worker; a configuration that waited for it is dropped.
@@ -107,7 +107,7 @@ impl Supervisor {
             self.reload.abandon();
             self.log(Level::Error, NOT_TAKEN);
             self.init.ready(NOT_TAKEN);
-            give_back();
+            give_back_soon();
         }
     }
 

@@ -6,12 +6,12 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use myriad_log::{ErrorLog, Level};
-use myriad_serve::QuicProcess;
+use myriad_serve::{QuicProcess, Standing};
 
 use super::kin::Kin;
 use crate::control::Channel;
 use crate::generation::Generation;
-use crate::process::{State, WorkerProcess};
+use crate::process::WorkerProcess;
 use crate::ticket_keys::TicketKeys;
 
 /// First and longest pause before a worker that keeps ending is started again; it doubles in between.
@@ -74,7 +74,7 @@ impl Workers {
 
     /// The worker that accepts connections.
     pub(super) fn serving(&self) -> Option<&WorkerProcess> {
-        self.processes.iter().find(|worker| worker.state == State::Serving)
+        self.processes.iter().find(|worker| worker.state == Standing::Serving)
     }
 
     /// Open channels, each with the process number of its worker.
@@ -84,11 +84,11 @@ impl Workers {
 
     /// Marks a worker as serving; those that served before are told of it, and to leave.
     pub(super) fn ready(&mut self, pid: u32, kin: &mut Kin) {
-        if let Some(worker) = self.find(pid).filter(|worker| worker.state == State::Starting) {
-            worker.state = State::Serving;
+        if let Some(worker) = self.find(pid).filter(|worker| worker.state == Standing::Starting) {
+            worker.state = Standing::Serving;
         }
         self.tell(kin);
-        let before = self.processes.iter_mut().filter(|it| it.pid() != pid && it.state == State::Serving);
+        let before = self.processes.iter_mut().filter(|it| it.pid() != pid && it.state == Standing::Serving);
         if before.map(WorkerProcess::quit).count() > 0 {
             self.tell(kin);
         }
@@ -96,7 +96,7 @@ impl Workers {
 
     /// Sets the listeners for QUIC of the worker that serves: its configuration is another.
     pub(super) fn serves_quic(&mut self, listeners: &[u64]) {
-        for worker in self.processes.iter_mut().filter(|worker| worker.state == State::Serving) {
+        for worker in self.processes.iter_mut().filter(|worker| worker.state == Standing::Serving) {
             worker.quic = listeners.to_vec();
         }
     }
@@ -149,8 +149,8 @@ impl Workers {
 
     /// Schedules a new worker for one that has ended, unless that was leaving or another one starts or serves.
     pub(super) fn replace(&mut self, gone: &WorkerProcess) {
-        let replaced = self.processes.iter().any(|other| other.state != State::Leaving);
-        if !replaced && gone.state != State::Leaving {
+        let replaced = self.processes.iter().any(|other| other.state != Standing::Leaving);
+        if !replaced && gone.state != Standing::Leaving {
             self.respawn.after(gone.since.elapsed(), Instant::now());
         }
     }
