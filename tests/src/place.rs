@@ -6,6 +6,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -92,6 +93,17 @@ impl Place {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a file in a folder")).expect("folders");
         fs::write(&path, bytes).expect(name);
+    }
+
+    /// Copies a program to where it can be run; returns its path.
+    ///
+    /// Another process writes it: a file that this one has open for writing is open, too, in a child that another thread starts at
+    /// that moment, and until that child is a program of its own nobody can run the file (`ETXTBSY` of execve(2)).
+    pub fn install(&self, source: &Path, name: &str) -> PathBuf {
+        let path = self.path(name);
+        let done = Command::new("install").args(["-D", "-m", "755"]).args([source, &path]).status();
+        assert!(done.expect("install").success(), "{name}");
+        path
     }
 
     /// What a file holds; nothing where there is none.

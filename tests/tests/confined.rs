@@ -68,8 +68,8 @@ fn core_is_written_of_whom_it_is_asked() {
 fn owner_of_worker(main: &str) -> u32 {
     const NOBODY: u32 = 65_534;
     let place = Place::new();
-    let own = place.path("myriad");
-    fs::copy(binary(), &own).expect("a binary that everybody may run");
+    // Everybody may run this one.
+    let own = place.install(binary(), "myriad");
     place.write(
         "own.conf",
         place.fill(&format!("{main} daemon off; events {{}} http {{ access_log off; {SITE} }}")),

@@ -4,7 +4,6 @@
 //! read by it.
 
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
 use myriad_tests::{Client, Place, Request, Signal, binary, is_alive, signal, wait_for};
@@ -70,9 +69,8 @@ impl Machine {
     fn start() -> Self {
         let mut place = Place::new();
         place.set("BINARY", &binary().display().to_string());
-        place.write("bin/systemctl", place.fill(SYSTEMCTL));
-        let permissions = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(place.path("bin/systemctl"), permissions).expect("a script");
+        place.write("systemctl", place.fill(SYSTEMCTL));
+        place.install(&place.path("systemctl"), "bin/systemctl");
         place.write("nginx.conf", place.fill(NGINX));
         place.write(
             "elsewhere.conf",
