@@ -39,8 +39,6 @@ def certificate(folder):
 
 def configuration(folder, ports, label):
     plain, secure = ports
-    (folder / "www").mkdir(exist_ok=True)
-    (folder / "www" / "page.html").write_text("a page of a site\n" * 200)
     path = folder / "server.conf"
     path.write_text(f"""worker_processes 2;
 pid {folder}/server.pid;
@@ -221,6 +219,9 @@ def reloads(folder, ports, count):
 def measured(folder, options):
     ports = free_port(), free_port()
     certificate(folder)
+    # Once: a file that is written again is empty for a moment.
+    (folder / "www").mkdir()
+    (folder / "www" / "page.html").write_text("a page of a site\n" * 200)
     path = configuration(folder, ports, "start")
     process = subprocess.Popen([options.binary.resolve(), "-p", folder, "-c", path, "-g", "daemon off;"])
     wait_until(lambda: serving(folder), "start")
@@ -252,6 +253,9 @@ def measured(folder, options):
         print(f"{name:12} {asked:9} requests ({asked - before[name]} during the upgrades), {len(failures)} failed, "
               f"{sum(one.again for one in group)} sent again", *failures[:3])
         wrong += len(failures)
+    if wrong:
+        lines = (folder / "error.log").read_text(errors="replace").splitlines()
+        print(*[line for line in lines if "[notice]" not in line][-5:], sep="\n")
     growth = memory[-1][0] / memory[0][0]
     print(f"memory: {growth:.3f} of that after the first")
     return wrong == 0 and growth <= GROWTH
