@@ -256,4 +256,5 @@ def main():
     sys.exit(1 if exceeded else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -147,4 +147,5 @@ def main():
         print(f"| {row.name} | {middle:.1f} | {middle / base:.2f} |")
 
 
-main()
+if __name__ == "__main__":
+    main()
