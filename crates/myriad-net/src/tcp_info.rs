@@ -3,7 +3,9 @@
 //!
 //! The layouts are those of `linux/netlink.h`, `linux/inet_diag.h` and `linux/tcp.h`.
 
+use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 
 use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
 use rustix::net::{
@@ -35,21 +37,38 @@ const HEADER: usize = 16;
 const REQUEST: usize = 56;
 const ANSWER: usize = 72;
 
+thread_local! {
+    /// The socket that the kernel is asked over: opened for the first question, so that many, of slow readers who came together, cost
+    /// two system calls each.
+    static SOCKET: Cell<Option<OwnedFd>> = const { Cell::new(None) };
+}
+
 impl TcpInfo {
     /// Asks for the connection between two addresses; none where the kernel does not tell.
     pub(crate) fn of(local: SocketAddr, peer: SocketAddr) -> Option<Self> {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(SOCK_DIAG)).ok()?;
-        connect(&socket, &SocketAddrNetlink::new(0, 0)).ok()?;
-        send(&socket, &request(local, peer), SendFlags::empty()).ok()?;
+        let socket = SOCKET.take().or_else(open)?;
         let mut answer = [0; 2048];
-        // The kernel has answered before `send` returned.
-        let (_, length) = recv(&socket, &mut answer, RecvFlags::empty()).ok()?;
+        let length = ask(&socket, &request(local, peer), &mut answer).ok()?;
+        // A socket over which something failed has been dropped: what it may still hold answers no later question.
+        SOCKET.set(Some(socket));
         let answer = answer.get(..length)?;
         // Of a connection that is gone, the kernel shows the socket that listens.
         let peers_port = answer.get(HEADER + 6..HEADER + 8)?;
         if peers_port == peer.port().to_be_bytes() { read(answer) } else { None }
     }
+}
+
+fn open() -> Option<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(SOCK_DIAG)).ok()?;
+    connect(&socket, &SocketAddrNetlink::new(0, 0)).ok()?;
+    Some(socket)
+}
+
+/// Sends a question, and returns the length of its answer; the kernel has answered before `send` returns.
+fn ask(socket: &OwnedFd, question: &[u8], answer: &mut [u8]) -> rustix::io::Result<usize> {
+    send(socket, question, SendFlags::empty())?;
+    recv(socket, answer, RecvFlags::empty()).map(|(_, length)| length)
 }
 
 fn request(local: SocketAddr, peer: SocketAddr) -> Vec<u8> {
@@ -122,6 +141,8 @@ mod tests {
             let mut nobody = peer;
             nobody.set_port(1);
             assert_eq!(TcpInfo::of(local, nobody), None);
+            let after = TcpInfo::of(local, peer).expect("a question without an answer spoils no later one");
+            assert_eq!(after.bytes_acked, Some(before + 5));
             drop(client);
         }
     }
