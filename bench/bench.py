@@ -4,7 +4,8 @@
     make bench                                     every row, every server; writes bench/REPORT.md
     bench/bench.py --rows home-gzip,idle --servers myriad,nginx-best --rounds 3 --seconds 1
     bench/bench.py --before ../old --servers myriad,myriad-before
-                                                   beside an earlier commit: ../old is a checkout of it with its release binary
+                                                   beside an earlier commit: ../old is a checkout of it; the release binaries of
+                                                   both (make build), for the profile of the packages is of one commit
 
 Each server runs alone on one core and wrk on the other; each is warmed up, then rounds alternate between the servers, medians
 are shown. A server whose answer is not the page (status, coding, decoded body, X-Cache) takes no part in that row.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What an open dashboard costs: hits a second with its page open and closed, by turns, of one worker that gives all it can.
 
-    bench/dashboard.py [--rounds 6] [--seconds 4] [--myriad target/release/myriad]
+    bench/dashboard.py [--rounds 6] [--seconds 4] [--binary FILE]
 
 The page is stood in for by what it asks: the live stream, and its lists every five seconds. A browser would take a core of this
 machine, and stands on another one where it matters. Worker and clients have a core each. Prints a table and the median of the pairs; the
@@ -21,7 +21,8 @@ import tempfile
 import threading
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent.parent
+from servers import MYRIAD
+
 MOST = 0.02
 LISTS = ["/reasons", "/tops?by=requests&limit=8", "/tops?by=misses&limit=8", "/tops?by=slow&limit=8", "/9/http/server_zones"]
 CONF = """
@@ -114,7 +115,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--seconds", type=int, default=4)
-    parser.add_argument("--myriad", default=HERE / "target/release/myriad")
+    parser.add_argument("--binary", type=pathlib.Path, default=MYRIAD)
     options = parser.parse_args()
     os.sched_setaffinity(0, {1})
     ports = {name: free_port() for name in ["origin", "site", "board"]}
@@ -122,7 +123,7 @@ def main():
         conf = pathlib.Path(folder, "myriad.conf")
         conf.write_text(CONF.format(folder=folder, body="x" * 1000, **ports))
         os.chmod(folder, 0o755)
-        server = subprocess.Popen(["taskset", "-c", "0", options.myriad, "-p", folder, "-c", conf, "-e", f"{folder}/error.log"])
+        server = subprocess.Popen(["taskset", "-c", "0", options.binary, "-p", folder, "-c", conf, "-e", f"{folder}/error.log"])
         try:
             for _ in range(200):
                 with socket.socket() as probe:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ten thousand clients that ask, fifty thousand that are silent: errors, the slowest hundredth, memory; nginx beside it.
 
-    bench/many_clients.py [--clients 10000] [--idle 50000] [--seconds 10] [--binary target/release/myriad]
+    bench/many_clients.py [--clients 10000] [--idle 50000] [--seconds 10] [--binary FILE]
 
 The limit of open files (ulimit -Hn) must be above the number of idle connections; where it is not, fewer are held. Each server answers a small page over kept connections to `ab -k`, then to wrk;
 then it holds idle connections from several addresses of loopback, all of which ask once at the end. Exits with 1 where an answer
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from servers import PROJECT, free_port, program, proportional_bytes
+from servers import MYRIAD, free_port, program, proportional_bytes
 
 # As many open files as this process may have.
 FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -150,7 +150,7 @@ def main():
     parser.add_argument("--clients", type=int, default=10000)
     parser.add_argument("--idle", type=int, default=50000)
     parser.add_argument("--seconds", type=int, default=10)
-    parser.add_argument("--binary", type=pathlib.Path, default=PROJECT / "target" / "release" / "myriad")
+    parser.add_argument("--binary", type=pathlib.Path, default=MYRIAD)
     parser.add_argument("--only", default="nginx,myriad")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))

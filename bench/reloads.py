@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reloads and upgrades of the binary under load: is a request lost, does memory grow?
 
-    bench/reloads.py [--reloads 200] [--upgrades 20] [--binary target/release/myriad]
+    bench/reloads.py [--reloads 200] [--upgrades 20] [--binary FILE]
 
 Asks over HTTP/1, HTTP/1 with TLS, HTTP/2 and HTTP/3 (bench/quic, which is built first) all the while. A request that went out on
 a kept connection which the server had closed meanwhile is sent again, as RFC 9112 section 9.3.1 has clients do, and so is one
@@ -23,7 +23,7 @@ import threading
 import time
 
 import h3
-from servers import PROJECT, family, free_port, program, proportional_bytes, wait_until
+from servers import MYRIAD, family, free_port, program, proportional_bytes, wait_until
 
 GROWTH = 1.05
 THREADS = 4
@@ -266,7 +266,7 @@ def main():
     parser.add_argument("--reloads", type=int, default=200)
     parser.add_argument("--upgrades", type=int, default=20)
     parser.add_argument("--alone", action="store_true", help="without visitors: what reloads themselves leave in memory")
-    parser.add_argument("--binary", type=pathlib.Path, default=PROJECT / "target" / "release" / "myriad")
+    parser.add_argument("--binary", type=pathlib.Path, default=MYRIAD)
     options = parser.parse_args()
     if not options.alone:
         h3.build()

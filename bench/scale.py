@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Thousands of servers: how long a check, a start and a reload take, what a hit waits for meanwhile, and what it all costs in memory.
 
-    bench/scale.py [--servers 5000] [--locations 50000] [--binary target/release/myriad] [--only myriad,nginx]
+    bench/scale.py [--servers 5000] [--locations 50000] [--binary FILE] [--only myriad,nginx]
 
 Writes the configuration and a certificate for each server into a temporary folder, starts Myriad and the installed nginx with
 it, one after the other, and asks a page over a kept connection all through a reload. Exits with 1 where a bound is exceeded.
@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 
-from servers import PROJECT, free_port, program, proportional_bytes, wait_until
+from servers import MYRIAD, free_port, program, proportional_bytes, wait_until
 
 # What it shall keep: seconds, seconds, milliseconds, MB.
 BOUNDS = {"check_s": 2, "reload_s": 3, "slowest_ms": 50, "memory_mb": 200, "reloaded_mb": 200}
@@ -227,7 +227,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--servers", type=int, default=5000)
     parser.add_argument("--locations", type=int, default=50000)
-    parser.add_argument("--binary", type=pathlib.Path, default=PROJECT / "target" / "release" / "myriad")
+    parser.add_argument("--binary", type=pathlib.Path, default=MYRIAD)
     parser.add_argument("--only", default="nginx,myriad")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for the files, kept for the next run")
     options = parser.parse_args()

@@ -11,7 +11,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parent
 CONF = HERE / "conf"
-MYRIAD = PROJECT / "target" / "release" / "myriad"
+# The binary that is measured: MYRIAD of the environment; make bench names that of the packages.
+MYRIAD = pathlib.Path(os.environ.get("MYRIAD", PROJECT / "target" / "release" / "myriad")).resolve()
 FLOOR = HERE / "floor" / "target" / "release" / "floor"
 H3_BARE = HERE / "quic" / "target" / "release" / "h3-bare"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -313,8 +314,8 @@ class Stand:
 
 
 def myriad_binary(tree=None):
-    """The release binary of the checkout `tree`, of this one if none is named."""
-    binary = tree / "target" / "release" / "myriad" if tree else pathlib.Path(os.environ.get("MYRIAD", MYRIAD))
+    """The release binary of the checkout `tree`; the one that is measured if none is named."""
+    binary = tree / "target" / "release" / "myriad" if tree else MYRIAD
     if not binary.exists():
         raise Unavailable(f"{binary} is not built")
     return binary

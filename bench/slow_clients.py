@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What other visitors feel while thousands of connections are slow on purpose: heads, bodies, and readers; nginx beside it.
 
-    bench/slow_clients.py [--connections 5000] [--seconds 10] [--rounds 3] [--binary target/release/myriad]
+    bench/slow_clients.py [--connections 5000] [--seconds 10] [--rounds 3] [--binary FILE]
 
 Fifty visitors ask for a small page over kept connections, ten times a second each. Then attackers come, from 64 addresses of
 loopback, and stay as many: each sends one byte of a head a second, or one byte of a body for an origin, or reads a hundred bytes of
@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 
-from servers import PROJECT, free_port, program, proportional_bytes, wait_until
+from servers import MYRIAD, free_port, program, proportional_bytes, wait_until
 
 FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 VISITORS, EACH_PER_SECOND = 50, 10
@@ -225,7 +225,7 @@ def main():
     parser.add_argument("--connections", type=int, default=5000)
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--binary", type=pathlib.Path, default=PROJECT / "target" / "release" / "myriad")
+    parser.add_argument("--binary", type=pathlib.Path, default=MYRIAD)
     parser.add_argument("--only", default="nginx,myriad")
     options = parser.parse_args()
     if options.connections > FILES - 2000:
