@@ -18,9 +18,9 @@ help: ## this list
 build: ## the release binary, target/release/myriad
 	$(CARGO) build --release --package myriad
 
-profile: ## renews packaging/profile: what of the binary requests run through, as the bench asks them (MACHINE=x86_64: of the static binary)
+profile: ## renews packaging/profile: what of the binary requests run through, as the bench asks them (STATIC=1: of the static binary)
 	@scripts/install-packages up bench
-	@CARGO="$(CARGO)" scripts/train $(if $(MACHINE),--static $(MACHINE))
+	@CARGO="$(CARGO)" scripts/train $(if $(STATIC),--static)
 
 dist: ## the binary of the packages, target/dist/myriad: stripped, with no path of this machine in it
 	@CARGO="$(CARGO)" scripts/dist
@@ -118,48 +118,40 @@ golden-nginx: ## the golden tests against the installed nginx: is what they expe
 	@$(NEEDS_CARGO)
 	MYRIAD_GOLDEN_NGINX=$(or $(NGINX),/usr/sbin/nginx) $(CARGO) test --quiet --package myriad-tests --test golden
 
-# What packages hold is what is measured.
-bench bench-recipes bench-cache bench-passing bench-object-cache bench-shield bench-slow-clients bench-small-machine bench-scale bench-reloads bench-clients: export MYRIAD = $(CURDIR)/target/dist/myriad
+# What packages hold is what is measured, where MYRIAD names no other binary.
+MEASURED = MYRIAD=$${MYRIAD:-$$(CARGO="$(CARGO)" scripts/dist)} && export MYRIAD
 
 bench: ## Myriad against nginx, Varnish and the floor (BENCH="--rows home-gzip --rounds 3"); writes bench/REPORT.md
 	@scripts/install-packages up bench
-	@$(MAKE) --no-print-directory dist
-	@bench/bench.py $(BENCH)
+	@$(MEASURED) && bench/bench.py $(BENCH)
 
 bench-recipes: ## the published ab runs, against Apache, nginx, Varnish, HAProxy and Myriad; adds to bench/REPORT.md
 	@scripts/install-packages up bench
-	@$(MAKE) --no-print-directory dist
-	@bench/recipes.py $(BENCH)
+	@$(MEASURED) && bench/recipes.py $(BENCH)
 
 bench-cache: ## a million pages, hit rates, purges, one second's validity, beside nginx and Varnish; adds to bench/REPORT.md
 	@scripts/install-packages up bench
-	@$(MAKE) --no-print-directory dist
-	@bench/cache.py $(BENCH)
+	@$(MEASURED) && bench/cache.py $(BENCH)
 
 bench-passing: ## requests passed on to two origins: Myriad beside nginx and HAProxy; adds to bench/REPORT.md
 	@scripts/install-packages bench
-	@$(MAKE) --no-print-directory dist
-	@bench/passing.py $(BENCH)
+	@$(MEASURED) && bench/passing.py $(BENCH)
 
 bench-object-cache: ## queries and milliseconds of WordPress's pages with and without its object cache; adds to bench/REPORT.md
 	@scripts/install-packages up bench
-	@$(MAKE) --no-print-directory dist
-	@bench/object_cache.py $(BENCH)
+	@$(MEASURED) && bench/object_cache.py $(BENCH)
 
 bench-shield: ## a flood of filter URLs, and a PHP ten times as slow, on a real WordPress; adds to bench/REPORT.md
 	@scripts/install-packages up bench
-	@$(MAKE) --no-print-directory dist
-	@bench/shield.py $(BENCH)
+	@$(MEASURED) && bench/shield.py $(BENCH)
 
 bench-slow-clients: ## what visitors feel beside 5,000 slow heads, bodies and readers, nginx beside it (BENCH="--seconds 4 --rounds 1")
 	@scripts/install-packages bench
-	@$(MAKE) --no-print-directory dist
-	@bench/slow_clients.py $(BENCH)
+	@$(MEASURED) && bench/slow_clients.py $(BENCH)
 
 bench-small-machine: ## ten minutes of 1,000 clients within 2 GB, and MariaDB gone for one, on a real WordPress (BENCH="--seconds 60 --quick")
 	@scripts/install-packages up bench
-	@$(MAKE) --no-print-directory dist
-	@bench/small_machine.py $(BENCH)
+	@$(MEASURED) && bench/small_machine.py $(BENCH)
 
 soak: ## a real WordPress under traffic while everything fails in turn, for SECONDS (3600): what must hold holds (bench/soak.py)
 	@$(NEEDS_CARGO)
@@ -169,18 +161,15 @@ soak: ## a real WordPress under traffic while everything fails in turn, for SECO
 
 bench-scale: ## 5,000 servers with a certificate each and 50,000 locations: check, start, reload, memory, beside nginx
 	@scripts/install-packages up bench
-	@$(MAKE) --no-print-directory dist
-	@bench/scale.py $(BENCH)
+	@$(MEASURED) && bench/scale.py $(BENCH)
 
 bench-reloads: ## 200 reloads and 20 upgrades of the binary under load: lost requests, memory (BENCH="--alone": without load)
 	@scripts/install-packages up bench
-	@$(MAKE) --no-print-directory dist
-	@bench/reloads.py $(BENCH)
+	@$(MEASURED) && bench/reloads.py $(BENCH)
 
 bench-clients: ## 10,000 clients that ask and 50,000 that are silent, beside nginx (BENCH="--idle 12000")
 	@scripts/install-packages up bench
-	@$(MAKE) --no-print-directory dist
-	@bench/many_clients.py $(BENCH)
+	@$(MEASURED) && bench/many_clients.py $(BENCH)
 
 bench-instructions: ## instructions of a hit, the same on a busy machine (BENCH="--before ../old": beside an earlier commit)
 	@scripts/install-packages up bench

@@ -40,6 +40,8 @@ CROWD_MS = 300
 
 def main():
     options = arguments()
+    if options.before and "MYRIAD" in os.environ:
+        sys.exit("bench: --before compares the release binaries of two checkouts: make build in both, and bench/bench.py without MYRIAD")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     lock = hold_machine()  # until this process ends
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

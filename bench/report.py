@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from rows import judge
-from servers import HERE, SEARCH_PATH, myriad_binary, Unavailable
+from servers import HERE, MYRIAD, SEARCH_PATH, myriad_binary, Unavailable
 
 COLUMNS = ["myriad", "myriad-before", "myriad-bare", "myriad-bare-before", "myriad-headers", "myriad-logged", "nginx-recipe", "nginx-best", "varnish", "floor"]
 COLOURS = {"myriad": "#0b7a75", "myriad-before": "#3b928d", "myriad-bare": "#5bb5a2", "myriad-bare-before": "#9bd0c4", "myriad-headers": "#7cc3b3", "myriad-logged": "#6ab0a0", "nginx-recipe": "#8a8f98", "nginx-best": "#b9bdc4",
@@ -31,7 +31,7 @@ LEGEND = {
 
 # Sections that other programs than bench.py write, in their order.
 KEPT = ("\n## The page cache\n", "\n## The published runs, repeated\n", "\n## Passed on: two origins behind Myriad, nginx and HAProxy\n",
-        "\n## Before PHP: a flood, and a PHP that is slow\n", "\n## The object cache of WordPress\n")
+        "\n## Before PHP: a flood, and a PHP that is slow\n", "\n## The object cache of WordPress\n", "\n## A machine of 2 GB\n")
 
 
 def columns(results):
@@ -96,7 +96,7 @@ def machine(options):
     facts = [
         f"{datetime.date.today().isoformat()}, {model.group(1) if model else platform.machine()}, {os.cpu_count()} cores, "
         f"Linux {platform.release()}",
-        f"Command: `{' '.join([os.path.relpath(sys.argv[0]), *sys.argv[1:]])}`",
+        f"Command: `MYRIAD={os.path.relpath(MYRIAD)} {' '.join([os.path.relpath(sys.argv[0]), *sys.argv[1:]])}`",
         "; ".join([own, first_line("nginx", "-v"), first_line("varnishd", "-V"), first_line("wrk", "-v").split(" Copyright")[0],
                    first_line("php", "-v").split(" (cli")[0], first_line("mariadbd", "--version").split("Ver ")[-1]]),
     ]
