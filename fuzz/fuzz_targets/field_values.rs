@@ -72,6 +72,7 @@ fn accelerators(text: &[u8], now: u64) {
             method: Method::Get,
             authorization: false,
             personal: false,
+            cookies: false,
             piece: false,
             no_cache: false,
             uses: 1,

@@ -6,7 +6,7 @@ use myriad_policy::PersonalCookies;
 
 use super::apart::APART;
 use super::rules;
-use super::visitor::{Marks, Visitor};
+use super::visitor::{known_pairs, marks_of};
 
 /// The field by which an application says so itself.
 const PURGE: &[u8] = b"x-myriad-private-purge";
@@ -14,7 +14,9 @@ const PURGE: &[u8] = b"x-myriad-private-purge";
 /// A request of a known visitor to an origin. When it is over, be it that its visitor has gone, and before anybody sees an answer, what may
 /// have changed is noted.
 pub(crate) struct Watch {
-    marks: Marks,
+    /// The visitor's known cookies, with a semicolon between them, which none of them holds. Their marks are made where something has
+    /// changed alone: hashing costs more than all else that is done here, and most requests change nothing.
+    cookies: Vec<u8>,
     known: PersonalCookies,
     changes: bool,
 }
@@ -23,9 +25,9 @@ pub(crate) struct Watch {
 pub(crate) fn watch(request: &Request) -> Option<Watch> {
     let known = &rules::of(request)?.known;
     let head = &request.received.head;
-    let visitor = Visitor::of(&request.route.host, head.fields(), known)?;
+    let cookies = known_pairs(head.fields(), known).join(&b';');
     let is_safe = matches!(head.method(), Method::Get | Method::Head | Method::Options);
-    Some(Watch { marks: visitor.marks, known: known.clone(), changes: !is_safe })
+    (!cookies.is_empty()).then(|| Watch { cookies, known: known.clone(), changes: !is_safe })
 }
 
 impl Watch {
@@ -50,7 +52,9 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if self.changes {
-            APART.lock().changed(&self.marks);
+            let cookies: Vec<&[u8]> = self.cookies.split(|byte| *byte == b';').collect();
+            let marks = marks_of(&cookies);
+            APART.lock().changed(&marks);
         }
     }
 }

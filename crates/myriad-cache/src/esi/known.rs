@@ -100,9 +100,7 @@ fn would_be_in_vain(request: &Request, next: &Next) -> bool {
 }
 
 async fn page(exchange: &mut Exchange) -> Option<Answer> {
-    let known = &rules::of(&exchange.request)?.known;
     let request = &exchange.request;
-    let visitor = Visitor::of(&request.route.host, request.received.head.fields(), known)?;
     let page = OF_NO_USE.0.hash_one((&request.route.host, request.scheme(), request.received.head.target()));
     let now = request.received.at_ms;
     if let Some(useless) = OF_NO_USE.1.lock().get(&page).filter(|useless| now < useless.until).cloned() {
@@ -124,6 +122,8 @@ async fn page(exchange: &mut Exchange) -> Option<Answer> {
         exchange.request.cache.shown.because = why;
         return None;
     };
+    let known = &rules::of(&exchange.request)?.known;
+    let visitor = Visitor::of(&exchange.request.route.host, exchange.request.received.head.fields(), known)?;
     let mut answer = std::mem::replace(&mut came.answer, Answer::new(0, ResponseBody::None));
     exchange.request.cache.shown = shown;
     // Those of a stranger's first visit.

@@ -28,22 +28,34 @@ pub(super) struct Visitor {
 impl Visitor {
     /// The visitor of a request to that host; none without a known cookie. The order of the cookies does not count.
     pub(super) fn of(host: &[u8], fields: &Fields, known: &PersonalCookies) -> Option<Self> {
-        let mut all: SmallVec<[&[u8]; 8]> =
-            pairs(fields).filter(|pair| known.matches_cookie_header(pair).is_some()).collect();
+        let mut all = known_pairs(fields, known);
         if all.is_empty() {
             return None;
         }
-        all.sort_unstable();
-        all.dedup();
-        let is_of_one = |pair: &&&[u8]| {
-            let value = pair.iter().position(|byte| *byte == b'=').map_or(0, |at| pair.len() - at - 1);
-            value >= OF_ONE
-        };
-        let mut marks: Marks = all.iter().filter(is_of_one).map(|pair| digest(b"cookie", &[pair])).collect();
-        marks.push(digest(b"cookies", &all));
+        let marks = marks_of(&all);
         all.push(host);
         Some(Self { id: digest(b"visitor", &all), marks })
     }
+}
+
+/// The known cookies of a request, each once, in an order that does not depend on theirs.
+pub(super) fn known_pairs<'a>(fields: &'a Fields, known: &PersonalCookies) -> SmallVec<[&'a [u8]; 8]> {
+    let mut all: SmallVec<[&[u8]; 8]> =
+        pairs(fields).filter(|pair| known.matches_cookie_header(pair).is_some()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The marks of whoever sends these known cookies: one hash for each that is theirs alone, and one for all.
+pub(super) fn marks_of(cookies: &[&[u8]]) -> Marks {
+    let is_of_one = |pair: &&&[u8]| {
+        let value = pair.iter().position(|byte| *byte == b'=').map_or(0, |at| pair.len() - at - 1);
+        value >= OF_ONE
+    };
+    let mut marks: Marks = cookies.iter().filter(is_of_one).map(|pair| digest(b"cookie", &[pair])).collect();
+    marks.push(digest(b"cookies", cookies));
+    marks
 }
 
 /// The cookies of a request, each with its value. HTTP/2 sends them in several fields (RFC 9113 section 8.2.3).
