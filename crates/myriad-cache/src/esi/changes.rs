@@ -3,10 +3,11 @@
 use myriad_exchange::exchange::Request;
 use myriad_http::{Known, Method, ResponseHead};
 use myriad_policy::PersonalCookies;
+use smallvec::SmallVec;
 
 use super::apart::APART;
 use super::rules;
-use super::visitor::{known_pairs, marks_of};
+use super::visitor::{Marks, known_pairs, marks_of};
 
 /// The field by which an application says so itself.
 const PURGE: &[u8] = b"x-myriad-private-purge";
@@ -52,9 +53,34 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if self.changes {
-            let cookies: Vec<&[u8]> = self.cookies.split(|byte| *byte == b';').collect();
-            let marks = marks_of(&cookies);
+            let marks = marks_of_joined(&self.cookies);
             APART.lock().changed(&marks);
+        }
+    }
+}
+
+/// The marks of who sent the cookies of [`Watch::cookies`].
+fn marks_of_joined(cookies: &[u8]) -> Marks {
+    let cookies: SmallVec<[&[u8]; 8]> = cookies.split(|byte| *byte == b';').collect();
+    marks_of(&cookies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::visitor::Visitor;
+    use super::*;
+    use myriad_http::Fields;
+
+    #[test]
+    fn marks_that_are_made_late_are_those_that_parts_are_kept_with() {
+        let known = PersonalCookies::new(false, ["wordpress_logged_in_*", "woocommerce_items_in_cart"]);
+        for cookies in [
+            "woocommerce_items_in_cart=1; _ga=2; wordpress_logged_in_1=ada|1795226400|0",
+            "woocommerce_items_in_cart=",
+        ] {
+            let fields: Fields = [("Cookie", cookies)].into_iter().collect();
+            let kept = Visitor::of(b"host", &fields, &known).expect("a known visitor").marks;
+            assert_eq!(marks_of_joined(&known_pairs(&fields, &known).join(&b';')), kept, "{cookies}");
         }
     }
 }
