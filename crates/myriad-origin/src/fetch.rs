@@ -1,26 +1,23 @@
 //! A request sent to an origin.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 use myriad_log::Level;
 use myriad_shield::origin_queue::retry_later;
 use myriad_shield::{Permit, admit};
 use myriad_upstream::{Attempts, ErrorKind, OriginError, OriginRequest, OriginResponse};
-use tokio::sync::oneshot;
 
 use crate::add_header;
 use crate::bind;
 use crate::group;
 use crate::sticky;
+use crate::to_the_end::ToTheEnd;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace};
 
 /// As [`fetch`], but goes on when the client has gone (`*_ignore_client_abort`), up to the answer's last byte. What no peer has
-/// begun with ends with its client all the same: it would only keep others waiting.
+/// begun with ends with its client all the same.
 pub async fn fetch_to_the_end(
     exchange: &mut Exchange,
     origin: &Arc<OriginPlace>,
@@ -31,31 +28,11 @@ pub async fn fetch_to_the_end(
     let permit = admit(exchange, true).await?;
     let attempts = request.attempts.clone();
     let (asked, pool) = (Arc::clone(group), exchange.request.site.pool.clone());
-    let (mut sender, receiver) = oneshot::channel();
     let sent = request.attempts.sent();
-    tokio::task::spawn_local(async move {
-        let mut fetching = pin!(asked.group.fetch(&pool, request));
-        let fetched = poll_fn(|cx| match fetching.as_mut().poll(cx) {
-            Poll::Ready(fetched) => Poll::Ready(Some(fetched)),
-            Poll::Pending if !sent.has_begun() && sender.poll_closed(cx).is_ready() => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
-        });
-        let fetched = fetched.await.map(|fetched| answered(fetched, permit));
-        if let Some(fetched) = fetched
-            && let Err(Ok(mut response)) = sender.send(fetched)
-        {
-            while let Some(Ok(_)) = poll_fn(|cx| response.body.as_mut().poll_data(cx)).await {}
-        }
-    });
-    match receiver.await {
-        Ok(fetched) => {
-            let mut response = fetched?;
-            noted(exchange, group, &attempts, &mut response);
-            Ok(response)
-        }
-        // The task went with the worker, which then asks nobody any more, or broke off.
-        Err(_) => Err(OriginError::abandoned()),
-    }
+    let fetching = async move { answered(asked.group.fetch(&pool, request).await, permit) };
+    let mut response = ToTheEnd::new(fetching, sent).await?;
+    noted(exchange, group, &attempts, &mut response);
+    Ok(response)
 }
 
 /// Sends a request to a group, with what goes wrong on the way told to the error log of the exchange. `waits` says that

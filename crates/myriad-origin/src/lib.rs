@@ -33,6 +33,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod to_the_end;
 mod tunnel;
 pub mod unbuffered;
 mod under_way;

@@ -60,6 +60,11 @@ impl<V: Clone> Hostnames<V> {
         insert(&mut self.exact, name, value)
     }
 
+    /// Whether there is no name at all.
+    pub fn is_empty(&self) -> bool {
+        self.exact.is_empty() && self.leading.is_empty() && self.trailing.is_empty()
+    }
+
     /// Finds the value of a lower-case name.
     pub fn find(&self, name: &[u8]) -> Option<&V> {
         if let Some(value) = get(&self.exact, name) {

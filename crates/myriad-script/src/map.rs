@@ -73,13 +73,7 @@ impl Map {
         frame: &mut Frame,
         matched: &mut Option<&'m Regex>,
     ) -> Result<Option<u32>, EvalError> {
-        let mut lower = frame.take_buffer();
-        lower.extend(subject.iter().map(u8::to_ascii_lowercase));
-        if self.hostnames && lower.last() == Some(&b'.') {
-            lower.pop();
-        }
-        let named = self.names.find(&lower).copied();
-        frame.give_buffer(lower);
+        let named = self.find_name(subject, frame);
         if named.is_some() {
             return Ok(named);
         }
@@ -90,5 +84,21 @@ impl Map {
             }
         }
         Ok(None)
+    }
+
+    /// The value of the entry that is no regular expression.
+    fn find_name(&self, subject: &[u8], frame: &mut Frame) -> Option<u32> {
+        if self.names.is_empty() {
+            return None;
+        }
+        let mut lower = frame.take_buffer();
+        lower.extend_from_slice(subject);
+        lower.make_ascii_lowercase();
+        if self.hostnames && lower.last() == Some(&b'.') {
+            lower.pop();
+        }
+        let named = self.names.find(&lower).copied();
+        frame.give_buffer(lower);
+        named
     }
 }

@@ -94,11 +94,6 @@ impl OriginError {
         Self::new(ErrorKind::Closed, phase, "upstream prematurely closed connection")
     }
 
-    /// Whoever asked the origin has broken off: nobody knows how far it came.
-    pub fn abandoned() -> Self {
-        Self::new(ErrorKind::Io, Phase::ReadingHead, "the request was abandoned")
-    }
-
     pub(crate) fn io(call: &str, error: &io::Error, phase: Phase) -> Self {
         Self::new(ErrorKind::Io, phase, format!("{call}() failed ({})", describe(error)))
     }

@@ -133,7 +133,9 @@ impl<'a> RequestBuilder<'a> {
                 return Err(ParseError::ConnectionField);
             }
             b"te" if !value.eq_ignore_ascii_case(b"trailers") => return Err(ParseError::ConnectionField),
-            // RFC 9113 §8.2.3: crumbs are one field to everyone else.
+            // RFC 9113 §8.2.3: crumbs are one field to everyone else. An empty one would end that in white space, which no value
+            // does that came as a whole.
+            b"cookie" if value.is_empty() => return Ok(()),
             b"cookie" => {
                 if !self.scratch.cookies.is_empty() {
                     self.scratch.cookies.extend_from_slice(b"; ");
@@ -264,6 +266,20 @@ mod tests {
         assert_eq!(head.known(Known::Cookie), Some(&b"a=1; b=2"[..]));
         assert_eq!(head.fields().get(b"x-a"), Some(&b"1"[..]));
         assert_eq!(priority.urgency, 1);
+    }
+
+    #[test]
+    fn crumbs_of_cookies_are_joined_and_empty_ones_left_out() {
+        for (crumbs, joined) in [
+            (&["a=1", "b=2"][..], Some(&b"a=1; b=2"[..])),
+            (&["a=1", "", " "], Some(b"a=1")),
+            (&["", "a=1", "", "b=2"], Some(b"a=1; b=2")),
+            (&["", ""], None),
+        ] {
+            let crumbs: Vec<_> = crumbs.iter().map(|crumb| ("cookie", *crumb)).collect();
+            let (head, _, error) = build(&[&LINE[..], &crumbs].concat());
+            assert_eq!((head.known(Known::Cookie), error), (joined, None), "{crumbs:?}");
+        }
     }
 
     #[test]

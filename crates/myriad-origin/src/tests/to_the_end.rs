@@ -1,43 +1,60 @@
 //! Fetches that go on without their client.
 
+use std::future::poll_fn;
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::pin::pin;
+use std::sync::mpsc;
 
-use bytes::Bytes;
-use myriad_http::body::{Body, BodyError};
-use myriad_upstream::{ErrorKind, RequestPayload};
+use myriad_upstream::RequestPayload;
+use tokio::sync::oneshot;
 
 use crate::fetch::fetch_to_the_end;
 use crate::group::{of_place, settle};
 use crate::testing::Trial;
 
-/// A request body in which the work panics.
-struct Panics;
+/// More than the buffers of two sockets hold, bytes: who sends it all had a reader to the end.
+const LONG: usize = 64 << 20;
 
-impl Body for Panics {
-    fn poll_data(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        panic!("of the test");
-    }
-
-    fn size_hint(&self) -> Option<u64> {
-        None
-    }
+/// Answers one request, once it is told that its client has gone.
+fn answer(
+    listener: &TcpListener,
+    asked: oneshot::Sender<()>,
+    has_gone: &mpsc::Receiver<()>,
+) -> io::Result<()> {
+    let (mut peer, _) = listener.accept()?;
+    let mut head = BufReader::new(peer.try_clone()?).lines();
+    while head.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
+    asked.send(()).expect("a client");
+    has_gone.recv().expect("a client");
+    write!(peer, "HTTP/1.1 200 OK\r\nContent-Length: {LONG}\r\n\r\n")?;
+    peer.write_all(&vec![b'x'; LONG])
 }
 
 #[test]
-fn visitor_does_not_wait_for_a_fetch_that_has_broken_off() {
+fn fetch_goes_on_without_its_client_to_the_last_byte() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
-    let mut trial = Trial::of(&format!("location / {{ proxy_pass http://{address}; }}"), "POST /", &[]);
+    let (asked, mut is_asked) = oneshot::channel();
+    let (gone, has_gone) = mpsc::channel();
+    let answering = std::thread::spawn(move || answer(&listener, asked, &has_gone));
+    let mut trial = Trial::of(&format!("location / {{ proxy_pass http://{address}; }}"), "GET /", &[]);
     let origin = trial.origin();
-    let request = trial.made(RequestPayload::Stream(Box::pin(Panics), None)).expect("a request");
+    let request = trial.made(RequestPayload::Empty).expect("a request");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let fetched = tokio::task::LocalSet::new().block_on(&runtime, async {
+    tokio::task::LocalSet::new().block_on(&runtime, async {
         let chosen = of_place(&mut trial.0, &origin).unwrap_or_else(|status| panic!("{status}"));
         let group = settle(&mut trial.0, chosen).await.unwrap_or_else(|status| panic!("{status}"));
-        fetch_to_the_end(&mut trial.0, &origin, &group, request).await
+        {
+            let mut fetching = pin!(fetch_to_the_end(&mut trial.0, &origin, &group, request));
+            let until_asked = poll_fn(|cx| {
+                assert!(fetching.as_mut().poll(cx).is_pending(), "nothing was answered");
+                pin!(&mut is_asked).poll(cx)
+            });
+            until_asked.await.expect("a request");
+        }
+        gone.send(()).expect("a peer");
+        let answered = tokio::task::spawn_blocking(|| answering.join().expect("a peer")).await;
+        answered.expect("a thread").expect("all of it is read");
     });
-    let Err(error) = fetched else { panic!("there is an answer") };
-    assert_eq!((error.kind(), error.status()), (&ErrorKind::Io, 502));
 }

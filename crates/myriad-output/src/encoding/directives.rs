@@ -46,7 +46,7 @@ pub(super) static GZIP: &[Directive] = &[
         "Level for answers compressed while streaming.",
     )
     .default("1")
-    .differs("what is stored gets a fast level first and the strongest in the background; up to 4 KB that are there whole get level 1"),
+    .differs("what is stored gets a fast level first and the strongest in the background; up to 4 KB that are there whole get level 1, up to 1,200 bytes the fixed codes of deflate"),
     Directive::new(
         "gzip_vary",
         HSL,

@@ -4,7 +4,7 @@ use myriad_http::lines::line_named;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use myriad_encode::{Coding, Level, StreamEncoder, compress};
+use myriad_encode::{Coding, Level, StreamEncoder, compress, gzip_small};
 use myriad_http::body::BodyError;
 use myriad_net::ResponseBody;
 
@@ -93,6 +93,9 @@ const SMALL_BODY: usize = 4 << 10;
 /// Encodes a body that is all there, which is cheaper than in passing; gives it back where that fails.
 fn whole(bytes: Bytes, coding: Coding, mut level: Level) -> Result<ResponseBody, ResponseBody> {
     if coding == Coding::Gzip && bytes.len() <= SMALL_BODY {
+        if let Some(encoded) = gzip_small(&bytes) {
+            return Ok(ResponseBody::Full(encoded.into()));
+        }
         level = Level::Number(1);
     }
     match compress(coding, level, &bytes) {
@@ -143,7 +146,21 @@ impl Transform for Encoder {
 
 #[cfg(test)]
 mod tests {
+    use myriad_encode::SMALL_MAX;
+
     use super::*;
+
+    #[test]
+    fn body_that_fits_in_a_packet_is_packed_by_fixed_codes() {
+        let line = "a line that is said again and again\n".repeat(100);
+        for (length, is_small) in [(SMALL_MAX, true), (SMALL_MAX + 1, false)] {
+            let bytes = Bytes::copy_from_slice(&line.as_bytes()[..length]);
+            let Ok(ResponseBody::Full(packed)) = whole(bytes.clone(), Coding::Gzip, Level::Number(9)) else {
+                panic!("packed")
+            };
+            assert_eq!(gzip_small(&bytes).is_some_and(|small| small == packed), is_small, "{length} bytes");
+        }
+    }
 
     #[test]
     fn small_bodies_are_packed_quickly_and_long_ones_as_hard_as_is_said() {

@@ -1,0 +1,253 @@
+//! gzip of a body that fits in one packet: one block of DEFLATE's fixed codes (RFC 1951 §3.2.6).
+//!
+//! A library prepares for bodies of any length: it clears a hash table of 128 KB and works out codes of the body's own,
+//! which takes nine times as long as the body itself. The fixed codes need neither. They leave a body of 1 KB a fifth to
+//! a third longer; the packet that carries it is one packet all the same.
+
+use libdeflater::crc32;
+
+/// The longest body that [`gzip_small`] takes, in bytes: with a head it fits in a packet of Ethernet even uncompressed.
+pub const SMALL_MAX: usize = 1200;
+
+/// The fewest bytes that are worth a reference: as many as are hashed at once.
+const MATCH_MIN: usize = 4;
+/// The most that one reference repeats (RFC 1951 §3.2.5).
+const MATCH_MAX: usize = 258;
+/// The shortest match that has a code; [`LENGTHS`] begins with it.
+const LENGTH_FIRST: usize = 3;
+
+/// Slots of the table of places, as a power of two: 2 KB are cleared for each body.
+const HASH_BITS: u32 = 10;
+
+/// The head of a member (RFC 1952 §2.3): deflate, no name, no time, "fastest", system not told.
+const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
+
+/// Bits in the order in which they are sent, the first the lowest, and how many.
+#[derive(Clone, Copy)]
+struct Code {
+    bits: u16,
+    count: u8,
+}
+
+impl Code {
+    const NONE: Self = Self { bits: 0, count: 0 };
+
+    /// The fixed code of a literal, of the end of a block, or of a range of lengths.
+    const fn fixed(symbol: u16) -> Self {
+        let (code, count) = match symbol {
+            0..=143 => (0b0011_0000 + symbol, 8),
+            144..=255 => (0b1_1001_0000 + symbol - 144, 9),
+            256..=279 => (symbol - 256, 7),
+            _ => (0b1100_0000 + symbol - 280, 8),
+        };
+        Self { bits: sent_first_to_last(code, count), count }
+    }
+
+    /// The code of a length with the bits that say which of its range it is.
+    const fn of_length(length: usize) -> Self {
+        if length == MATCH_MAX {
+            return Self::fixed(285);
+        }
+        let over = (length - LENGTH_FIRST) as u16;
+        let extra = if over < 8 { 0 } else { over.ilog2() as u16 - 2 };
+        let Self { bits, count } = Self::fixed(257 + (extra << 2) + (over >> extra));
+        Self { bits: bits | (over & ((1 << extra) - 1)) << count, count: count + extra as u8 }
+    }
+}
+
+/// Codes are sent from their highest bit on, everything else from its lowest.
+const fn sent_first_to_last(code: u16, count: u8) -> u16 {
+    code.reverse_bits() >> (16 - count)
+}
+
+const LITERALS: [Code; 256] = {
+    let mut codes = [Code::NONE; 256];
+    let mut byte = 0;
+    while byte < codes.len() {
+        codes[byte] = Code::fixed(byte as u16);
+        byte += 1;
+    }
+    codes
+};
+
+const LENGTHS: [Code; MATCH_MAX - LENGTH_FIRST + 1] = {
+    let mut codes = [Code::NONE; MATCH_MAX - LENGTH_FIRST + 1];
+    let mut over = 0;
+    while over < codes.len() {
+        codes[over] = Code::of_length(over + LENGTH_FIRST);
+        over += 1;
+    }
+    codes
+};
+
+/// The codes of the ranges of distances, of five bits each.
+const DISTANCES: [u8; 32] = {
+    let mut codes = [0; 32];
+    let mut range = 0;
+    while range < codes.len() {
+        codes[range] = sent_first_to_last(range as u16, 5) as u8;
+        range += 1;
+    }
+    codes
+};
+
+/// Encodes a body of at most [`SMALL_MAX`] bytes with gzip in about a microsecond; nothing of a longer one.
+///
+/// What cannot be compressed becomes an eighth longer, and 20 bytes.
+pub fn gzip_small(body: &[u8]) -> Option<Vec<u8>> {
+    if body.len() > SMALL_MAX {
+        return None;
+    }
+    let mut out = Bits { bytes: Vec::with_capacity(body.len() + body.len() / 8 + 32), held: 0, count: 0 };
+    out.bytes.extend_from_slice(&HEAD);
+    out.put(0b011, 3); // the last block, of fixed codes
+    deflate(body, &mut out);
+    out.put_code(Code::fixed(256));
+    let mut bytes = out.finish();
+    bytes.extend_from_slice(&crc32(body).to_le_bytes());
+    bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    Some(bytes)
+}
+
+/// Writes a body as literals and references to what came before, each the last place that began with the same bytes.
+fn deflate(body: &[u8], out: &mut Bits) {
+    let mut places = Places([0; 1 << HASH_BITS]);
+    let mut at = 0;
+    while at < body.len() {
+        let earlier = places.replace(body, at);
+        let length = earlier.map_or(0, |earlier| common(body, earlier, at));
+        let Some(earlier) = earlier.filter(|_| length >= MATCH_MIN) else {
+            out.put_code(LITERALS[usize::from(body[at])]);
+            at += 1;
+            continue;
+        };
+        out.put_reference(length, at - earlier);
+        // Of the places inside, the first and the last: all of them take half as long again and find no more.
+        for inside in [at + 1, at + length - 1] {
+            places.replace(body, inside);
+        }
+        at += length;
+    }
+}
+
+/// Where each hash of four bytes was seen last, counted from one; zero where it was not.
+struct Places([u16; 1 << HASH_BITS]);
+
+impl Places {
+    /// Notes a place, and says where bytes of the same hash were before; nothing near the end of the body.
+    fn replace(&mut self, body: &[u8], at: usize) -> Option<usize> {
+        let bytes = body.get(at..)?.first_chunk::<MATCH_MIN>()?;
+        let hash = u32::from_le_bytes(*bytes).wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS);
+        let earlier = std::mem::replace(&mut self.0[hash as usize], at as u16 + 1);
+        usize::from(earlier).checked_sub(1)
+    }
+}
+
+/// How many bytes two places of a body have in common, at most [`MATCH_MAX`].
+fn common(body: &[u8], earlier: usize, later: usize) -> usize {
+    let most = (body.len() - later).min(MATCH_MAX);
+    let (earlier, later) = (&body[earlier..earlier + most], &body[later..later + most]);
+    let (words, _) = earlier.as_chunks::<8>();
+    for (number, (word, other)) in words.iter().zip(later.as_chunks::<8>().0).enumerate() {
+        let differing = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*other);
+        if differing != 0 {
+            return number * 8 + differing.trailing_zeros() as usize / 8;
+        }
+    }
+    let whole = words.len() * 8;
+    whole + earlier[whole..].iter().zip(&later[whole..]).take_while(|(byte, other)| byte == other).count()
+}
+
+/// Bits that become bytes.
+struct Bits {
+    bytes: Vec<u8>,
+    held: u64,
+    count: u32,
+}
+
+impl Bits {
+    /// Takes at most 32 bits.
+    fn put(&mut self, bits: u32, count: u32) {
+        self.held |= u64::from(bits) << self.count;
+        self.count += count;
+        if self.count >= 32 {
+            self.bytes.extend_from_slice(&(self.held as u32).to_le_bytes());
+            self.held >>= 32;
+            self.count -= 32;
+        }
+    }
+
+    fn put_code(&mut self, code: Code) {
+        self.put(code.bits.into(), code.count.into());
+    }
+
+    /// A length and how far back (RFC 1951 §3.2.5): 13 and 15 bits at the most.
+    fn put_reference(&mut self, length: usize, distance: usize) {
+        let length = LENGTHS[length - LENGTH_FIRST];
+        let over = distance as u32 - 1;
+        let extra = if over < 4 { 0 } else { over.ilog2() - 1 };
+        let code = u32::from(DISTANCES[((extra << 1) + (over >> extra)) as usize]);
+        let distance = code | (over & ((1 << extra) - 1)) << 5;
+        let count = u32::from(length.count);
+        self.put(u32::from(length.bits) | distance << count, count + 5 + extra);
+    }
+
+    /// The bytes, the last filled up with zeros.
+    fn finish(mut self) -> Vec<u8> {
+        let rest = self.held.to_le_bytes();
+        self.bytes.extend_from_slice(&rest[..self.count.div_ceil(8) as usize]);
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Coding, Level, compress, decompress};
+
+    fn comes_back(body: &[u8]) -> usize {
+        let packed = gzip_small(body).expect("a small body");
+        assert!(decompress(Coding::Gzip, &packed, SMALL_MAX).expect("gzip") == body, "{body:?}");
+        packed.len()
+    }
+
+    #[test]
+    fn bodies_of_all_lengths_and_kinds_come_back() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for length in (0..300).chain((300..=SMALL_MAX).step_by(36)) {
+            // Of few letters much is said twice, at all distances; of 256 next to nothing.
+            for letters in [1, 2, 4, 30, 256] {
+                let body: Vec<u8> = (0..length).map(|_| random.u32(..letters) as u8).collect();
+                let packed = comes_back(&body);
+                assert!(packed <= length + length / 8 + 20, "{length} bytes of {letters} letters: {packed}");
+            }
+        }
+        assert!(gzip_small(&[b'x'; SMALL_MAX + 1]).is_none());
+    }
+
+    #[test]
+    fn every_length_and_distance_of_a_reference_comes_back() {
+        let mut random = fastrand::Rng::with_seed(8);
+        for length in MATCH_MIN..=MATCH_MAX + 2 {
+            for distance in [length, length + 1, 300, 511, 512, 513, 768, 769, SMALL_MAX - length] {
+                let mut body: Vec<u8> = (0..distance.max(length)).map(|_| random.u8(..)).collect();
+                body.extend_from_within(
+                    body.len() - distance.max(length)..body.len() - distance.max(length) + length,
+                );
+                comes_back(&body[..body.len().min(SMALL_MAX)]);
+            }
+        }
+    }
+
+    #[test]
+    fn markup_is_packed_nearly_as_well_as_by_a_library() {
+        let item = |number: usize| {
+            format!("<li class=\"item-{number}\"><a href=\"/page/{number}\">Page {number}</a></li>\n")
+        };
+        let page = (0..18).map(item).collect::<Vec<_>>().concat();
+        let (small, library) =
+            (comes_back(page.as_bytes()), compress(Coding::Gzip, Level::Number(1), page.as_bytes()));
+        assert!(small * 3 < library.expect("gzip").len() * 4, "{small} bytes");
+        assert!(small * 3 < page.len(), "{small} bytes");
+    }
+}
