@@ -71,8 +71,32 @@ impl OriginProtocol for FastCgiPlace {
 }
 
 thread_local! {
-    /// A frame for what is matched beside the rules: the location's captures must survive, for they may stand in other parameters.
-    static SPLIT: RefCell<Frame> = RefCell::new(Frame::new());
+    static SPLIT: RefCell<Split> = RefCell::new(Split::default());
+}
+
+/// The URI that this thread split last: each of a request's parameters asks for one of its parts. It is matched beside the rules,
+/// for the location's captures must survive: they may stand in other parameters.
+#[derive(Default)]
+struct Split {
+    /// What split it; none where nothing did, or that failed.
+    by: Option<Regex>,
+    uri: Vec<u8>,
+    matched: bool,
+    frame: Frame,
+}
+
+impl Split {
+    /// Splits a URI, where it is another one than before. Returns whether it matched.
+    fn split(&mut self, by: &Regex, uri: &[u8]) -> Result<bool, EvalError> {
+        if self.by.as_ref() != Some(by) || self.uri != uri {
+            self.by = None;
+            self.matched = by.matches(uri, &mut self.frame)?;
+            self.uri.clear();
+            self.uri.extend_from_slice(uri);
+            self.by = Some(by.clone());
+        }
+        Ok(self.matched)
+    }
 }
 
 impl FastCgiPlace {
@@ -95,10 +119,10 @@ impl FastCgiPlace {
     /// Appends a group of `fastcgi_split_path_info`, applied to the URI. Returns whether it matched.
     fn split_uri(&self, request: &Request, group: usize, out: &mut Vec<u8>) -> Result<bool, EvalError> {
         let Some(regex) = &self.split_path_info else { return Ok(false) };
-        SPLIT.with_borrow_mut(|frame| {
-            let matched = regex.matches(&request.route.uri, frame)?;
+        SPLIT.with_borrow_mut(|split| {
+            let matched = split.split(regex, &request.route.uri)?;
             if matched {
-                out.extend_from_slice(frame.capture(group).unwrap_or_default());
+                out.extend_from_slice(split.frame.capture(group).unwrap_or_default());
             }
             Ok(matched)
         })

@@ -133,6 +133,10 @@ fn script_is_the_uri_up_to_where_the_pattern_parts_it() {
         // The location's own captures survive the pattern's.
         assert_eq!(told, [format!("S={script}"), format!("P={path}"), "ONE=app".to_owned()], "{target}");
     }
+    // Another place parts the same URI in its own way.
+    let other = rules.replace("^(.+?\\.php)(/.*)$", "^(/app)(/.*)$");
+    let told = Trial::of(&other, "GET /app/a%2ephp%2fb", &[]).environment();
+    assert_eq!(told[..2], ["S=/app", "P=/a.php/b"]);
 }
 
 #[test]
