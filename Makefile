@@ -10,7 +10,7 @@ MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build dashboard profile dist static deb rpm site test-package test-static test-takeover test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
+.PHONY: help up build dashboard profile dist static deb rpm site test-container test-package test-static test-takeover test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -61,6 +61,13 @@ test-takeover: ## myriad takeover under a real systemd: nginx, Myriad, nginx aga
 	$(CARGO) build --package myriad
 	mkdir -p target/packages/test && strip -o target/packages/test/myriad target/debug/myriad
 	packaging/test-takeover "$$(MYRIAD_COMPRESSION=none CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad)"
+
+test-container: ## the container file and the compose file by podman: WordPress, reload, plugin, faults, stop (as root)
+	@$(NEEDS_CARGO)
+	@scripts/install-packages package container
+	$(CARGO) build --package myriad
+	mkdir -p target/packages/test && strip -o target/packages/test/myriad target/debug/myriad
+	packaging/test-container "$$(MYRIAD_COMPRESSION=none CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad)"
 
 dashboard: ## the page of the dashboard, dashboard/built, made of its source (commit it, then make build)
 	@scripts/install-packages dashboard
