@@ -1,11 +1,13 @@
 //! Logs that leave by other ways than a plain file.
 
+use std::fs;
 use std::io::Read;
 use std::net::UdpSocket;
+use std::os::unix::fs::chown;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use myriad_tests::{Load, Place, Request, Server, Signal, wait_for};
+use myriad_tests::{Load, Place, Request, Server, Signal, binary, wait_for};
 
 fn syslog() -> (UdpSocket, u16) {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
@@ -204,4 +206,60 @@ fn an_error_log_as_json_tells_who_asked_for_what() {
     let text = server.read("json.log");
     let last: serde_json::Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
     assert_eq!((&last["repeated"], &last["client"]), (&15.into(), &"127.0.0.1".into()));
+}
+
+/// Makes a root of its own in a user namespace, as rootless containers have it, and checks a configuration there whose error log is
+/// a link to standard error: the topmost folder of procfs belongs to nobody there.
+const ROOTLESS: &str = r#"
+    root=$1 binary=$2
+    mount -t tmpfs none "$root"
+    for folder in usr lib lib64 bin; do
+        [ ! -e "/$folder" ] || { mkdir "$root/$folder"; mount --rbind "/$folder" "$root/$folder"; }
+    done
+    mkdir "$root/proc" "$root/dev" "$root/etc" "$root/logs"
+    mount -t proc proc "$root/proc"
+    touch "$root/myriad"; mount --bind "$binary" "$root/myriad"
+    ln -s /proc/self/fd/2 "$root/dev/stderr"
+    ln -s /dev/stderr "$root/logs/error.log"
+    echo root:x:0:0::/:/bin/sh >"$root/etc/passwd"; echo root:x:0: >"$root/etc/group"
+    echo 'user root; pid /logs/pid; error_log /logs/error.log; events {} http { access_log off; }' >"$root/logs/conf"
+    code=0; chroot "$root" /myriad -t -p /logs -c conf 2>"$root/told" || code=$?
+    stat --format=%u "$root/proc"
+    cat "$root/told"
+    exit $code"#;
+
+#[test]
+fn error_log_of_a_rootless_container_leads_to_standard_error() {
+    let place = Place::new();
+    let program = place.install(binary(), "myriad");
+    let root = place.path("root");
+    fs::create_dir(&root).expect("a folder");
+    let is_root = rustix::process::geteuid().is_root();
+    let as_its_root = || {
+        let mut command = Command::new(if is_root { "setpriv" } else { "unshare" });
+        if is_root {
+            command.args(["--reuid", "65533", "--regid", "65533", "--clear-groups", "unshare"]);
+        }
+        command.args(["--user", "--map-root-user", "--mount", "--pid", "--fork"]);
+        command
+    };
+    if !as_its_root()
+        .args(["mount", "-t", "proc", "proc", "/proc"])
+        .status()
+        .is_ok_and(|status| status.success())
+    {
+        eprintln!("no user namespace may be made here: the rootless container was not tried");
+        return;
+    }
+    if is_root {
+        chown(&root, Some(65_533), Some(65_533)).expect("root may");
+    }
+    let output = as_its_root()
+        .args(["sh", "-ec", ROOTLESS, "sh"])
+        .args([&root, &program])
+        .output()
+        .expect("unshare starts");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(told.starts_with("65534\n") && told.ends_with("test is successful\n"), "{told}");
 }

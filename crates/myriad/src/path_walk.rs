@@ -20,6 +20,9 @@ pub(crate) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).unio
 /// Flags that open a folder only to walk through it, which needs no right to read it.
 const STEP: OFlags = FOLDER.union(OFlags::PATH);
 
+/// The inode of the topmost folder of procfs (the kernel's `PROC_ROOT_INO`).
+const TOP_OF_PROC: u64 = 1;
+
 /// Most links in one path: as many as the kernel follows.
 const MAX_LINKS: usize = 40;
 
@@ -29,9 +32,21 @@ pub(crate) fn is_ours(owner: u32) -> bool {
 }
 
 /// Whether only root can replace root's files in this folder.
-fn is_kept(known: &Metadata) -> bool {
+fn is_kept(folder: &File) -> io::Result<bool> {
+    let known = folder.metadata()?;
     let is_sticky = known.mode() & 0o1000 != 0;
-    is_ours(known.uid()) && (known.mode() & 0o022 == 0 || is_sticky)
+    let is_closed = known.mode() & 0o022 == 0 || is_sticky;
+    Ok(is_closed && (is_ours(known.uid()) || is_top_of_proc(folder, &known)?))
+}
+
+/// Whether this folder is `/proc` itself, in which only the kernel puts something. Where root is that of a user namespace
+/// (rootless containers) it belongs to nobody that is known there, and so do its links, `self` among them.
+fn is_top_of_proc(folder: &File, known: &Metadata) -> Result<bool, Errno> {
+    Ok(known.ino() == TOP_OF_PROC && is_proc(folder)?)
+}
+
+fn is_proc(folder: &File) -> Result<bool, Errno> {
+    Ok(fstatfs(folder)?.f_type == PROC_SUPER_MAGIC)
 }
 
 /// Rule for a folder that does not exist on the way.
@@ -62,7 +77,7 @@ impl PathWalk {
 
     /// A walk from this folder.
     pub(crate) fn from(at: File) -> io::Result<Self> {
-        let is_safe = is_kept(&at.metadata()?);
+        let is_safe = is_kept(&at)?;
         Ok(Self { at, is_safe })
     }
 
@@ -84,7 +99,7 @@ impl PathWalk {
             };
             match there {
                 Ok(folder) => {
-                    walk.is_safe &= is_kept(&folder.metadata()?);
+                    walk.is_safe &= is_kept(&folder)?;
                     walk.at = folder;
                 }
                 Err(Errno::NOTDIR | Errno::LOOP) => {
@@ -102,7 +117,7 @@ impl PathWalk {
     }
 
     /// Target of a link; `None` if it must not be followed.
-    pub(crate) fn link(&self, name: &OsStr) -> Result<Option<PathBuf>, Errno> {
+    pub(crate) fn link(&self, name: &OsStr) -> io::Result<Option<PathBuf>> {
         if !self.is_own_link(name)? {
             return Ok(None);
         }
@@ -110,13 +125,13 @@ impl PathWalk {
         Ok(Some(OsString::from_vec(target.into_bytes()).into()))
     }
 
-    /// Whether a link may be followed: it is root's, and only root could have put it there.
-    fn is_own_link(&self, name: &OsStr) -> Result<bool, Errno> {
+    /// Whether a link may be followed: it is root's, and only root could have put it there; or the kernel's.
+    fn is_own_link(&self, name: &OsStr) -> io::Result<bool> {
         let known = statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if !FileType::from_raw_mode(known.st_mode).is_symlink() {
-            return Err(Errno::NOTDIR);
+            return Err(Errno::NOTDIR.into());
         }
-        Ok(self.is_safe && is_ours(known.st_uid))
+        Ok(self.is_safe && (is_ours(known.st_uid) || is_top_of_proc(&self.at, &self.at.metadata()?)?))
     }
 
     /// Opens a file of this folder for appending; creates it if it does not exist.
@@ -135,7 +150,7 @@ impl PathWalk {
         if self.is_safe && is_closed {
             return match open(OFlags::NOFOLLOW) {
                 // A link of the kernel such as `/proc/self/fd/1` may lead to what has no path, such as a pipe.
-                Err(Errno::LOOP) if self.is_proc()? && self.is_own_link(name)? => Ok(open(OFlags::empty())?),
+                Err(Errno::LOOP) if is_proc(&self.at)? && self.is_own_link(name)? => Ok(open(OFlags::empty())?),
                 opened => Ok(opened?),
             };
         }
@@ -146,10 +161,6 @@ impl PathWalk {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         Ok(file.into())
-    }
-
-    fn is_proc(&self) -> Result<bool, Errno> {
-        Ok(fstatfs(&self.at)?.f_type == PROC_SUPER_MAGIC)
     }
 
     /// Opens the folder of that name. `/`, the first name of an absolute path, leads to the root from anywhere.
