@@ -150,7 +150,9 @@ impl PathWalk {
         if self.is_safe && is_closed {
             return match open(OFlags::NOFOLLOW) {
                 // A link of the kernel such as `/proc/self/fd/1` may lead to what has no path, such as a pipe.
-                Err(Errno::LOOP) if is_proc(&self.at)? && self.is_own_link(name)? => Ok(open(OFlags::empty())?),
+                Err(Errno::LOOP) if is_proc(&self.at)? && self.is_own_link(name)? => {
+                    Ok(open(OFlags::empty())?)
+                }
                 opened => Ok(opened?),
             };
         }

@@ -51,7 +51,7 @@ fn rest_on_shares_what_wordpress_tells_everybody_and_nothing_else() {
 #[test]
 fn searches_previews_and_xml_rpc_are_as_they_were_set() {
     let site = WordPress::shared();
-    let server = set(&site, &["search=on", "link_previews=fresh", "xmlrpc=off", "frames=any"]);
+    let server = set(&site, &["search=on", "link_previews=fresh", "xmlrpc=off", "purge=off", "frames=any"]);
     for target in ["/?s=bread", "/search/bread/"] {
         assert_eq!(twice(&server, &browser(&server, target)), ("MISS".into(), "HIT".into()), "{target}");
     }
@@ -61,6 +61,10 @@ fn searches_previews_and_xml_rpc_are_as_they_were_set() {
     assert_eq!(server.fetch(&preview).cache(), "BYPASS");
     assert_eq!(page(&server, "/xmlrpc.php").status, 403);
     assert_eq!(server.fetch(&Request::post("//xmlrpc.php/x", "<a/>")).status, 403);
+    for purge in [Request::new("PURGE", "/"), Request::new("PURGE", "/*"), Request::get("/purge/")] {
+        assert_eq!(server.fetch(&purge).status, 403, "{purge:?}");
+    }
+    assert_eq!(page(&server, "/").cache(), "HIT");
 }
 
 /// A file beside one that a plugin has written, as `gzip -9` makes it.

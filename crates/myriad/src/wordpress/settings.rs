@@ -28,13 +28,14 @@ enum Takes {
 
 const ON_OFF: &[&str] = &["on", "off"];
 
-const KNOWN: [Known; 15] = [
+const KNOWN: [Known; 16] = [
     known("search", "off", Takes::Word(ON_OFF)),
     known("rest", "off", Takes::Word(ON_OFF)),
     known("multisite", "", Takes::Word(&["off", "subdirectories", "subdomains"])),
     known("plugin_pages", "", Takes::Word(ON_OFF)),
     known("link_previews", "shared", Takes::Word(&["shared", "fresh"])),
     known("xmlrpc", "on", Takes::Word(ON_OFF)),
+    known("purge", "on", Takes::Word(ON_OFF)),
     known("frames", "same", Takes::Word(&["same", "any"])),
     known("validity", "1m", Takes::Time),
     known("uploads", "64m", Takes::Size),

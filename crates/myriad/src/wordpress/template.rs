@@ -38,11 +38,12 @@ impl Options {
         let listen = plain.join(";\n        listen ");
         let cache = prefix.join("cache");
         let pools = pools(sites);
-        // Of many sites none may purge another's: who has the plugin purges by its secret, and by nothing else.
         let has_plugin = |site: &Checked| plugin::hash_of(prefix, &site.zone).is_some();
-        let purgers = |site: &Checked| {
-            if sites.len() > 1 && has_plugin(site) { (" from 0.0.0.0", "deny all;") } else { ("", "") }
-        };
+        // Of many sites none may purge another's: who has the plugin purges by its secret, and by nothing else.
+        let is_closed =
+            |site: &Checked| site.settings.get("purge") == "off" || sites.len() > 1 && has_plugin(site);
+        let purgers =
+            |site: &Checked| if is_closed(site) { (" from 0.0.0.0", "deny all;") } else { ("", "") };
         let of_site = |site: &Checked| -> Result<Vec<(&str, String)>, String> {
             let names = if site.names.is_empty() { "_".to_owned() } else { site.names.join(" ") };
             let pool = pool_name(&pools, &site.php);
