@@ -17,6 +17,7 @@ mod network;
 mod object_cache;
 mod object_cache_change;
 mod options;
+mod php_name;
 mod placement;
 mod plugin;
 mod prefix;

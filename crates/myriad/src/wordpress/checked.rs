@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::kind::Kind;
 use super::options::Options;
+use super::php_name::PhpName;
 use super::settings::Settings;
 use super::{sites, values};
 
@@ -87,6 +88,13 @@ fn php_address(given: &str, option: &str, warnings: &mut Vec<String>) -> Result<
     if !path.contains('/') {
         return match given.to_socket_addrs() {
             Ok(_) => Ok(given.to_owned()),
+            // A container that is not there yet has no name.
+            Err(error) if PhpName::of(given).is_some() => {
+                warnings.push(format!(
+                    "wordpress: {option} {given}: {error}; pages will answer 502 until the name is known"
+                ));
+                Ok(given.to_owned())
+            }
             Err(error) => Err(format!(
                 "wordpress: {option} {given}: {error}; give a socket's path such as /run/php/php-fpm.sock, or HOST:PORT"
             )),

@@ -18,6 +18,7 @@ use super::checked::{Checked, checked_root};
 use super::kind::Kind;
 use super::network;
 use super::options::Options;
+use super::php_name::PhpName;
 use super::placement::Placement;
 use super::prefix::prefix;
 use super::quoting::quoted;
@@ -87,8 +88,11 @@ pub(super) fn server(prefix: &Path, sites: &[Checked]) -> Result<String, String>
             places,
             "\n        location /{zone}/ {{ api write=on zone={zone} secret_sha256={hash}; }}"
         );
-        let php = quoted(Path::new(&site.php))?;
-        let _ = write!(groups, "upstream {zone}-clock {{ server {php}; }}\n    ");
+        let (server, names) = match PhpName::of(&site.php) {
+            Some(name) => (name.server.clone(), name.of_group(&format!("{zone}-clock"))),
+            None => (quoted(Path::new(&site.php))?, String::new()),
+        };
+        let _ = write!(groups, "upstream {zone}-clock {{ {names} server {server}; }}\n    ");
         places.push_str(&clock(site)?);
         if network::is_network(site.settings.get("multisite"), &site.root) {
             places.push_str(&clock_of_others(site)?);

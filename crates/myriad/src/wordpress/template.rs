@@ -6,6 +6,7 @@ use super::checked::Checked;
 use super::https::Https;
 use super::kind::Kind;
 use super::options::Options;
+use super::php_name::PhpName;
 use super::quoting::quoted;
 use super::settings::written_pages;
 use super::{children, network, plugin, sites};
@@ -76,9 +77,11 @@ impl Options {
 
     /// Values of a pool of php-fpm.
     fn of_pool<'a>(&self, pools: &[&str], php: &str) -> Result<Values<'a>, String> {
+        let (pool, name) = (pool_name(pools, php), PhpName::of(php));
         Ok(vec![
-            ("pool", pool_name(pools, php)),
-            ("php", quoted(Path::new(php))?),
+            ("php", name.as_ref().map_or_else(|| quoted(Path::new(php)), |name| Ok(name.server.clone()))?),
+            ("php_names", name.map(|name| name.of_group(&pool)).unwrap_or_default()),
+            ("pool", pool),
             ("php_children", self.children_of(php).to_string()),
         ])
     }
@@ -253,7 +256,7 @@ mod tests {
         };
         let mut site = owned(names.into_iter().chain(more).collect());
         site.extend(checked.chosen("G", 5, false));
-        let pool = owned(vec![("pool", "G"), ("php", "P"), ("php_children", "5")]);
+        let pool = owned(vec![("pool", "G"), ("php", "P"), ("php_children", "5"), ("php_names", "R;")]);
         let of_all = [("issuer", "I;"), ("unknown_names", "U;"), ("plugins", "A;"), ("dashboard", "D;")];
         let of_all = of_all.map(|(name, value)| (name, value.to_owned()));
         let text = fill(
