@@ -98,7 +98,12 @@ test: ## everything that must pass before a change lands
 	@scripts/install-h2spec
 	@scripts/check-dashboard
 	@$(MAKE) --no-print-directory lint deny
-	$(CARGO) test --workspace --no-fail-fast
+	$(CARGO) test --workspace --no-fail-fast --lib --bins --tests
+	$(if $(WITH_EXAMPLES),$(CARGO) test --doc --no-fail-fast $(WITH_EXAMPLES))
+
+# Crates whose documentation holds code that runs: rustdoc takes a second or two for each crate, also where there is none.
+WITH_EXAMPLES = $(shell find crates -name '*.rs' -exec awk '/^ *\/\/[\/!] ```/ { if (FILENAME != file) inside = 0; file = FILENAME; inside = !inside; \
+	if (inside && $$0 !~ /```(text|ignore|sh|nginx)$$/) print "--package", FILENAME }' {} + | sed 's|crates/\([^/]*\)/.*|\1|' | sort -u)
 
 test-long: ## the models of the cache and of QPACK over 3000 seeds, and 200 kills of the server under writes and purges
 	@$(NEEDS_CARGO)

@@ -367,7 +367,7 @@ fn a_site_of_many_purges_no_other_one() {
         assert_eq!(answer.status, 403, "{method} {target}");
     }
     let (socket, own, foreign) =
-        (server.path("plugin.sock"), secret_of(&server, "one"), secret_of(&server, "two"));
+        (server.path("plugins/plugin.sock"), secret_of(&server, "one"), secret_of(&server, "two"));
     for (secret, body) in [
         (foreign.as_str(), "{\"all\":true}"),
         ("", "{\"all\":true}"),

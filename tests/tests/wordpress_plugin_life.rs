@@ -223,7 +223,8 @@ fn validity(server: &Server, site: &WordPress, target: &str) -> (u64, u64) {
         .expect("the connection");
     let secret =
         file.split("'secret' => '").nth(1).and_then(|rest| rest.split('\'').next()).expect("a secret");
-    let mut stream = UnixStream::connect(server.path("plugin.sock")).expect("the socket of the plugin");
+    let mut stream =
+        UnixStream::connect(server.path("plugins/plugin.sock")).expect("the socket of the plugin");
     write!(
         stream,
         "GET /wordpress/cache/page?page=http://{HOST}{target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {secret}\r\n\r\n"

@@ -1,8 +1,9 @@
 //! gzip of a body that fits in one packet: one block of DEFLATE's fixed codes (RFC 1951 §3.2.6).
 //!
 //! A library prepares for bodies of any length: it clears a hash table of 128 KB and works out codes of the body's own,
-//! which takes nine times as long as the body itself. The fixed codes need neither. They leave a body of 1 KB a fifth to
-//! a third longer; the packet that carries it is one packet all the same.
+//! which takes nine times as long as the body itself. The fixed codes need neither. Markup, JSON and English of 1 KB they
+//! leave a fifth to a third longer than a library does, mostly in one packet all the same; texts in which nothing comes
+//! twice (tokens, Base64) they hardly shorten, and bytes that are no ASCII they may make longer.
 
 use libdeflater::crc32;
 

@@ -28,11 +28,11 @@ impl Future for ToTheEnd {
     type Output = Fetched;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Fetched> {
-        // Nobody polls what was ready.
-        let Some(fetching) = &mut self.fetching else { return Poll::Pending };
+        // Nobody polls what was ready. What panics is not put back: its connection ends with it, and it goes on nowhere.
+        let Some(mut fetching) = self.fetching.take() else { return Poll::Pending };
         let fetched = fetching.as_mut().poll(cx);
-        if fetched.is_ready() {
-            self.fetching = None;
+        if fetched.is_pending() {
+            self.fetching = Some(fetching);
         }
         fetched
     }
@@ -40,11 +40,7 @@ impl Future for ToTheEnd {
 
 impl Drop for ToTheEnd {
     fn drop(&mut self) {
-        // What broke off in a panic is not to be polled again.
-        let Some(fetching) = self.fetching.take_if(|_| self.sent.has_begun() && !std::thread::panicking())
-        else {
-            return;
-        };
+        let Some(fetching) = self.fetching.take_if(|_| self.sent.has_begun()) else { return };
         // A worker that ends takes its tasks with it, this one too: it asks nobody any more.
         tokio::task::spawn_local(async move {
             if let Ok(mut response) = fetching.await {

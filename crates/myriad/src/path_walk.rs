@@ -23,6 +23,9 @@ const STEP: OFlags = FOLDER.union(OFlags::PATH);
 /// The inode of the topmost folder of procfs (the kernel's `PROC_ROOT_INO`).
 const TOP_OF_PROC: u64 = 1;
 
+/// Whom files are shown to belong to whose owner is unknown in a user namespace (`/proc/sys/kernel/overflowuid`, unless changed).
+const OVERFLOW: u32 = 65_534;
+
 /// Most links in one path: as many as the kernel follows.
 const MAX_LINKS: usize = 40;
 
@@ -39,10 +42,11 @@ fn is_kept(folder: &File) -> io::Result<bool> {
     Ok(is_closed && (is_ours(known.uid()) || is_top_of_proc(folder, &known)?))
 }
 
-/// Whether this folder is `/proc` itself, in which only the kernel puts something. Where root is that of a user namespace
-/// (rootless containers) it belongs to nobody that is known there, and so do its links, `self` among them.
+/// Whether this folder is `/proc` itself, in which only the kernel puts something, where root is that of a user namespace
+/// (rootless containers): it belongs to nobody that is known there, and so do its links, `self` among them.
 fn is_top_of_proc(folder: &File, known: &Metadata) -> Result<bool, Errno> {
-    Ok(known.ino() == TOP_OF_PROC && is_proc(folder)?)
+    let is_closed = known.mode() & 0o222 == 0;
+    Ok(known.ino() == TOP_OF_PROC && known.uid() == OVERFLOW && is_closed && is_proc(folder)?)
 }
 
 fn is_proc(folder: &File) -> Result<bool, Errno> {

@@ -36,21 +36,24 @@ fn a_wait_in_the_queue_ends_with_its_time() {
 
 #[test]
 fn whoever_leaves_the_queue_is_not_asked_for() {
-    for rules in ["", "fastcgi_ignore_client_abort on;"] {
+    const IGNORED: &str = "fastcgi_ignore_client_abort on;";
+    const SHARED: &str = "nobody waits for it";
+    const ALONE: &str = "client closed the connection while waiting";
+    for (rules, path, line) in [("", "/page", SHARED), (IGNORED, "/page", SHARED), (IGNORED, "/u", ALONE)] {
         let (server, origin, gate) = before_one_child("queue 300;", rules);
         let mut held = hold(&server, &origin, "/held");
         let mut gone: Vec<Client> = Vec::new();
         for number in 0..200 {
             let mut client = server.connect();
-            client.send(Request::get(&format!("/page/{number}")).bytes());
+            client.send(Request::get(&format!("{path}/{number}")).bytes());
             gone.push(client);
         }
         drop(gone);
-        wait_for("the fetches to end", || said(&server, "nobody waits for it") == 200);
+        wait_for("the fetches to end", || said(&server, line) == 200);
         gate.open();
         assert_eq!(held.answer().status, 200);
         assert_eq!(server.get("/page/next").text(), "/page/next");
-        assert_eq!(origin.calls(), ["GET /held", "GET /page/next"]);
+        assert_eq!(origin.calls(), ["GET /held", "GET /page/next"], "{rules} {path}");
     }
 }
 

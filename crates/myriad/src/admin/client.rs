@@ -16,6 +16,8 @@ use crate::{accounts, cli, wordpress};
 
 /// Longest silence of a server in the middle of an answer: a purge may wait for a sweep of all pages.
 const SILENCE: Duration = Duration::from_mins(5);
+/// The same of a server that is asked for figures, which it has.
+const SILENCE_OF_FIGURES: Duration = Duration::from_secs(10);
 /// Most bytes of a line of an answer.
 const LONGEST_LINE: u64 = 16 << 20;
 
@@ -74,7 +76,11 @@ impl Running {
     ) -> Result<Option<Ended>, String> {
         let mut stream = self.reach()?;
         let failed = |error: &io::Error| format!("{}: {}", self.socket.display(), reason(error));
-        stream.set_read_timeout(Some(SILENCE)).map_err(|error| failed(&error))?;
+        let silence = match request {
+            Request::Stats(_) | Request::Memory(_) => SILENCE_OF_FIGURES,
+            _ => SILENCE,
+        };
+        stream.set_read_timeout(Some(silence)).map_err(|error| failed(&error))?;
         // A server that refuses at once may close before it has read the request: its answer says why.
         let sent = stream.write_all(request.line().as_bytes());
         let mut lines = BufReader::with_capacity(64 << 10, stream);
@@ -89,7 +95,7 @@ impl Running {
                 }
                 Ok(_) => {}
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    return Err(format!("the server was silent for {} s", SILENCE.as_secs()));
+                    return Err(format!("the server was silent for {} s", silence.as_secs()));
                 }
                 Err(error) => return Err(failed(&error)),
             }

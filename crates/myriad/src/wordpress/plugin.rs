@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! --install-plugin -> PREFIX/plugins/ZONE                         hash of the secret; read at each start and reload
+//! start            -> PREFIX/plugins/plugin.sock                  the socket: of the prefix PHP need see no more than this folder
 //!                  -> wp-content/plugins/myriad-cache/            files of the plugin
 //!                  -> wp-content/plugins/myriad-cache/connection.php   the secret, and the socket
 //! ```
@@ -164,7 +165,7 @@ fn clock(site: &Checked) -> Result<String, String> {
 }
 
 fn socket(prefix: &Path) -> PathBuf {
-    prefix.join("plugin.sock")
+    prefix.join("plugins/plugin.sock")
 }
 
 impl Options {

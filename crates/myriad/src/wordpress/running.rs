@@ -35,7 +35,7 @@ stop   ends it, and returns when it has ended
 
   --prefix DIR : the --prefix that it was started with (default: the same)
 
-Exit status: 0; 1 after an error; 3 where no server runs.
+Exit status: 0; 1 after an error, and where the worker process does not answer; 3 where no server runs.
 ";
 
 /// Longest time for a server to end, seconds: that of its worker, and time to be scheduled.
@@ -90,7 +90,7 @@ impl Command {
             return Ok(ExitCode::from(NOT_RUNNING));
         };
         match self {
-            Self::Status => status(&holder, &prefix),
+            Self::Status => return Ok(status(&holder, &prefix)),
             Self::Reload => {
                 signal(&holder, Signal::HUP)?;
                 tell(&format!("process {} reads everything anew and says what comes of it", holder.pid));
@@ -130,37 +130,37 @@ fn tell(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
-fn status(holder: &Holder, prefix: &Path) {
+/// Tells what runs; a failure where the worker process does not answer.
+fn status(holder: &Holder, prefix: &Path) -> ExitCode {
     let up = holder.since.elapsed().unwrap_or_default();
     let up = render::duration(u64::try_from(up.as_millis()).unwrap_or(u64::MAX));
+    let (text, code) = match hits(prefix) {
+        Ok(text) => (text, ExitCode::SUCCESS),
+        Err(error) => (format!("unknown: {error}"), ExitCode::FAILURE),
+    };
     tell(&format!(
         "{}{}{}",
         row("runs", &format!("process {}, for {up}", holder.pid)),
         holder.told,
-        hits(prefix)
+        row("hits", &text).trim_end()
     ));
+    code
 }
 
-/// Line of the hit rate, over all zones.
-fn hits(prefix: &Path) -> String {
+/// The hit rate, over all zones.
+fn hits(prefix: &Path) -> Result<String, String> {
     let running = Running::beside(&pid_file(Some(prefix)));
     let mut sum = RequestCounts::default();
-    let asked = running.ask(&Request::Stats(StatsRequest::default()), |reply| {
+    running.ask(&Request::Stats(StatsRequest::default()), |reply| {
         if let Reply::Zone(zone) = reply {
             sum = sum.plus(&zone.requests);
         }
         Ok(true)
-    });
-    let text = match asked {
-        Ok(_) => {
-            let (served, asked) = (sum.served(), sum.asked());
-            let rate = sum.hit_rate().map(|rate| format!(" ({:.1} %)", rate * 100.0)).unwrap_or_default();
-            let (served, asked) = (render::count(served), render::count(asked));
-            format!("{served} of {asked} pages from the cache{rate}, {} past it", render::count(sum.bypass))
-        }
-        Err(error) => format!("unknown: {error}"),
-    };
-    row("hits", &text).trim_end().to_owned()
+    })?;
+    let (served, asked) = (sum.served(), sum.asked());
+    let rate = sum.hit_rate().map(|rate| format!(" ({:.1} %)", rate * 100.0)).unwrap_or_default();
+    let (served, asked) = (render::count(served), render::count(asked));
+    Ok(format!("{served} of {asked} pages from the cache{rate}, {} past it", render::count(sum.bypass)))
 }
 
 /// Line of a name and a value.

@@ -239,11 +239,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_token_of_the_preset_is_filled_in() {
-        let names = [("listen", "L"), ("https", "H;"), ("server_name", "N"), ("root", "R"), ("pool", "G")];
-        let more = [("cache", "C"), ("zone", "Z"), ("purgers", ""), ("purge_access", ""), ("clock", "K;")];
+    fn every_token_of_the_presets_is_filled_in() {
+        for kind in [Kind::WordPress, Kind::Php] {
+            let text = filled_in(kind);
+            let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+            let count = |wanted: &str| code.iter().filter(|line| line.trim() == wanted).count();
+            assert!(!code.iter().any(|line| line.contains("{{")), "a token is left");
+            assert_eq!(count("root R;"), 2, "each has its root");
+            assert_eq!(text.matches("keys_zone=Z:").count(), 2);
+            assert_eq!((count("U;"), count("server P max_conns=5;"), count("N;")), (1, 1, 1));
+            assert_eq!((count("H;"), count("fastcgi_cache_purge on from 0.0.0.0;")), (2, 2));
+        }
+    }
+
+    /// A preset of two sites with one pool.
+    fn filled_in(kind: Kind) -> String {
+        let names = [("listen", "L"), ("https", "H;"), ("server_name", "S"), ("root", "R"), ("pool", "G")];
+        let more = [
+            ("cache", "C"),
+            ("zone", "Z"),
+            ("purgers", " from 0.0.0.0"),
+            ("purge_access", "deny all;"),
+            ("clock", "K;"),
+        ];
         let checked = Checked {
-            kind: Kind::WordPress,
+            kind,
             names: Vec::new(),
             domains: Vec::new(),
             root: PathBuf::from("/nowhere"),
@@ -256,21 +276,10 @@ mod tests {
         };
         let mut site = owned(names.into_iter().chain(more).collect());
         site.extend(checked.chosen("G", 5, false));
-        let pool = owned(vec![("pool", "G"), ("php", "P"), ("php_children", "5"), ("php_names", "R;")]);
+        let pool = owned(vec![("pool", "G"), ("php", "P"), ("php_children", "5"), ("php_names", "N;")]);
         let of_all = [("issuer", "I;"), ("unknown_names", "U;"), ("plugins", "A;"), ("dashboard", "D;")];
         let of_all = of_all.map(|(name, value)| (name, value.to_owned()));
-        let text = fill(
-            Kind::WordPress.preset(),
-            &of_all,
-            &[(EACH_POOL, &[pool]), (EACH_SITE, &[site.clone(), site])],
-        );
-        let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
-        assert!(!code.iter().any(|line| line.contains("{{")), "a token is left");
-        assert_eq!(code.iter().filter(|line| line.trim() == "root R;").count(), 2, "each has its root");
-        assert_eq!(text.matches("keys_zone=Z:").count(), 2);
-        assert_eq!(text.matches("\n    U;\n").count(), 1);
-        assert!(code.iter().any(|line| line.trim() == "H;"));
-        assert!(code.iter().any(|line| line.trim() == "server P max_conns=5;"));
+        fill(kind.preset(), &of_all, &[(EACH_POOL, &[pool]), (EACH_SITE, &[site.clone(), site])])
     }
 
     #[test]

@@ -47,6 +47,14 @@ fn server_says_what_it_is_and_is_asked_reloaded_and_stopped_by_its_folder() {
     assert!(asked(&site, "status").status.success());
     assert_eq!(support::children_of(child.id()), worker);
 
+    // A server of which nothing is heard is not well.
+    let (socket, away) = (site.path("myriad.sock"), site.path("away.sock"));
+    std::fs::rename(&socket, &away).expect("renamed");
+    let silent = asked(&site, "status");
+    assert_eq!(silent.status.code(), Some(1), "{}", stdout(&silent));
+    assert!(stdout(&silent).contains("hits      unknown: no Myriad is running"), "{}", stdout(&silent));
+    std::fs::rename(&away, &socket).expect("renamed");
+
     let stopped = asked(&site, "stop");
     assert!(stopped.status.success(), "{}", stderr(&stopped));
     assert!(!is_alive(child.id()), "it returns when the server has ended");
