@@ -75,9 +75,14 @@ impl Group {
 
     /// The first peer to try: now, or when the turn of this request has come (`queue`).
     async fn first(&self, tried: &mut Tried, request: &OriginRequest) -> Result<Pick, OriginError> {
+        // A server whose name is being looked up for the first time is as one that has no room yet.
+        let mut choose = || match self.pick_asked(tried, &request.affinity, request.sid.as_deref()) {
+            Choosing::Nobody if self.config.queue.is_some() && self.roster.awaits_names() => Choosing::Full,
+            choosing => choosing,
+        };
         // Nobody overtakes those who wait.
         if self.line.is_empty() {
-            match self.pick_asked(tried, &request.affinity, request.sid.as_deref()) {
+            match choose() {
                 Choosing::Peer(pick) => return Ok(pick),
                 Choosing::Nobody => return Err(self.nobody(request)),
                 Choosing::Full => {}
@@ -91,7 +96,7 @@ impl Group {
             self.roster.edited.overflows.fetch_add(1, Relaxed);
             return Err(self.unserved(ErrorKind::NoLivePeer, request, "the queue of the upstream is full"));
         };
-        let mut choose = || match self.pick_asked(tried, &request.affinity, request.sid.as_deref()) {
+        let mut choose = || match choose() {
             Choosing::Peer(pick) => Some(Ok(pick)),
             Choosing::Nobody => Some(Err(self.nobody(request))),
             Choosing::Full => None,

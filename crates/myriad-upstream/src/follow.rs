@@ -84,8 +84,10 @@ impl Follower {
             let found = tokio::time::timeout(Duration::from_millis(self.timeout_ms), asked).await;
             let found = found.unwrap_or(Err(ResolveError::TimedOut));
             let Some(roster) = self.roster.upgrade() else { return };
-            let Some(wait_ms) = self.take(&roster, found) else { return };
+            let wait_ms = self.take(&roster, found);
+            roster.has_heard_of(self.server);
             drop(roster);
+            let Some(wait_ms) = wait_ms else { return };
             tokio::time::sleep(Duration::from_millis(wait_ms.clamp(SHORTEST_MS, LONGEST_MS))).await;
             if self.roster.strong_count() == 0 {
                 return;

@@ -1,6 +1,6 @@
 //! The peers of a group as they are now: those with addresses, which stay, and those that names stand for, which come and go.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -54,6 +54,8 @@ pub(crate) struct Roster {
     pub(crate) line: Option<Line>,
     /// Whether a worker looks the names up.
     followed: AtomicBool,
+    /// The servers that began without an address, of whose names nothing was heard yet.
+    awaited: Mutex<HashSet<u64>>,
     now: Mutex<Now>,
 }
 
@@ -107,6 +109,7 @@ impl Roster {
             line,
             checks: OnceLock::new(),
             followed: AtomicBool::new(false),
+            awaited: Mutex::default(),
             now: Mutex::new(Now {
                 peers: empty,
                 weights: Weights::new(&[]),
@@ -116,7 +119,9 @@ impl Roster {
                 leaving: Vec::new(),
             }),
         };
-        let entries = numbered.into_iter().map(|(id, server)| roster.entry(id, server)).collect();
+        let entries: Vec<_> = numbered.into_iter().map(|(id, server)| roster.entry(id, server)).collect();
+        let awaits = |entry: &&Entry| entry.named.as_ref().is_some_and(|(members, _)| members.is_empty());
+        roster.awaited().extend(entries.iter().filter(awaits).map(|entry| entry.id));
         roster.renew(entries);
         roster
     }
@@ -170,6 +175,22 @@ impl Roster {
     /// Whether whoever asks is the one that is to look the names up.
     pub(crate) fn begin_to_follow(&self) -> bool {
         self.resolver.is_some() && !self.followed.swap(true, Relaxed)
+    }
+
+    fn awaited(&self) -> MutexGuard<'_, HashSet<u64>> {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a server may still get its first address: its name was not looked up before.
+    pub(crate) fn awaits_names(&self) -> bool {
+        !self.awaited().is_empty()
+    }
+
+    /// The name of a server was looked up, whatever came of it.
+    pub(crate) fn has_heard_of(&self, id: u64) {
+        if self.awaited().remove(&id) {
+            self.wake();
+        }
     }
 
     /// The servers whose names are looked up, by their numbers.

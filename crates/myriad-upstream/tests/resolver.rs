@@ -2,17 +2,22 @@
 
 mod support;
 
+use std::future::{Future, poll_fn};
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::thread;
 
+use myriad_conf::model::UpstreamQueue;
+use myriad_http::Method;
 use myriad_upstream::{
-    Address, Group, GroupConfig, NamedServer, NamedServers, PeerConfig, PeerStates, ResolveError, Resolver,
-    ResolverConfig, TellUnresolved,
+    Address, Group, GroupConfig, HttpPool, NamedServer, NamedServers, PeerConfig, PeerStates, ResolveError,
+    Resolver, ResolverConfig, TellUnresolved,
 };
+use support::{Origin, http};
 use tokio::task::LocalSet;
 
 /// The type of a question for an IPv4 address.
@@ -199,6 +204,52 @@ fn names_of_servers_are_followed_and_a_failure_changes_nothing() {
         drop(group);
         assert_eq!(heard.recv().await, None);
     });
+}
+
+/// A group of one server with this name, whose requests wait.
+fn awaited(name_server: &NameServer, port: u16) -> Group {
+    let resolver = ResolverConfig {
+        servers: vec![name_server.address],
+        valid_ms: None,
+        ipv4: true,
+        ipv6: false,
+        zone: None,
+    };
+    let nowhere = Address::Unix(std::path::PathBuf::new());
+    let host = "app.example".to_owned();
+    let named = NamedServer { host, is_service: false, port, peer: PeerConfig::new(nowhere.clone()) };
+    let names = NamedServers { servers: vec![named], resolver: Arc::new(resolver), timeout_ms: PATIENCE_MS };
+    let queue = Some(UpstreamQueue { most: 10, timeout_ms: PATIENCE_MS });
+    let config = GroupConfig { peers: Vec::new(), names: Some(names), queue, ..GroupConfig::single(nowhere) };
+    Group::new(config, &PeerStates::new())
+}
+
+#[test]
+fn requests_wait_for_the_first_address_of_a_name_and_no_longer_than_it_takes() {
+    let origin = Origin::tcp(|_, socket| {
+        let _ = socket.read(&mut [0; 4096]);
+        socket.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").expect("an answer");
+    });
+    let Address::Tcp(address) = origin.address else { panic!("a port") };
+    for (code, expected) in [(0, Ok(204)), (3, Err(502)), (2, Err(502))] {
+        let server = NameServer::start(move |_, _| vec![Said { code, ..Said::address(1) }]);
+        let (group, pool) = (awaited(&server, address.port()), HttpPool::new());
+        run(async {
+            let mut fetches: Vec<_> =
+                (0..3).map(|_| Box::pin(group.fetch(&pool, http(Method::Get, "")))).collect();
+            for fetch in &mut fetches {
+                let waits = poll_fn(|cx| Poll::Ready(fetch.as_mut().poll(cx).is_pending())).await;
+                assert!(waits, "nothing is known of the name");
+            }
+            group.follow_names(&(Rc::new(|_: &str| {}) as TellUnresolved));
+            for fetch in fetches {
+                let status = fetch.await.map(|answer| answer.head.status).map_err(|error| error.status());
+                assert_eq!(status, expected, "{code}");
+            }
+            let later = group.fetch(&pool, http(Method::Get, "")).await;
+            assert_eq!(later.map(|answer| answer.head.status).map_err(|error| error.status()), expected);
+        });
+    }
 }
 
 /// A name server that knows a service of three servers, the last of which is nowhere.
