@@ -220,8 +220,14 @@ fn lacking(report: &Report, style: &Style, title: &str, variable: &str) -> Strin
     if report.requests == 0 {
         return String::new();
     }
-    let text = format!("  not told by this format: log {variable}, as `access_log FILE json` does");
-    format!("{}{}\n", heading(style, title), style.paint(Color::Dim, &text))
+    let mut out = heading(style, title);
+    for text in
+        [format!("  not told by this format: log {variable}"), "  (`access_log FILE json` does)".to_owned()]
+    {
+        out.push_str(&style.paint(Color::Dim, &cut(&text, style.width, style.has_unicode)));
+        out.push('\n');
+    }
+    out
 }
 
 fn floods(report: &Report, style: &Style) -> String {

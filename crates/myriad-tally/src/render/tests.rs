@@ -33,8 +33,23 @@ fn report() -> Report {
     Report::of(&tally, 10)
 }
 
+/// A report of a format that tells neither times nor what the cache did.
+fn bare_report() -> Report {
+    let mut tally = Tally::default();
+    let layout = Layout::of("$remote_addr $request", false).expect("a format");
+    tally.visit(&layout.read(b"192.0.2.1 GET / HTTP/1.1").expect("a line"));
+    Report::of(&tally, 10)
+}
+
 #[test]
 fn nothing_is_wider_than_the_terminal_and_nothing_steers_it() {
+    for width in [60, 80] {
+        let text = render(&bare_report(), &Question::ALL, &style(width, false, true));
+        assert!(text.contains("not told by this format"), "{text}");
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
     for width in [60, 80, 140] {
         let text = render(&report(), &Question::ALL, &style(width, false, true));
         assert!(!text.contains('\u{1b}'));
