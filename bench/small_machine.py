@@ -165,7 +165,7 @@ class Stand:
         log = open(folder / "small-myriad.log", "wb")
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         deadline = time.monotonic() + 30
-        while not (self.prefix / "plugin.sock").exists():
+        while not (self.prefix / "plugins" / "plugin.sock").exists():
             if time.monotonic() > deadline or self.process.poll() is not None:
                 raise Unavailable((folder / "small-myriad.log").read_text())
             time.sleep(0.1)

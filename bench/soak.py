@@ -63,12 +63,16 @@ class Stand:
         self.prefix.mkdir()
         self.is_small_disk = has_own_network and subprocess.run(
             ["mount", "-t", "tmpfs", "-o", SMALL_DISK, "none", self.prefix], check=False).returncode == 0
-        self.script("create")
-        self.script("start")
-        self.start_redis()
+        self.process = self.redis = None
         self.clock = folder / "clock" if faults.faketime() else None
         self.command = list(map(str, [myriad_binary(), "wordpress", "--root", self.site / "wordpress", "--php", self.site / "run/php.sock",
                                       "--listen", f"127.0.0.1:{self.port}", "--prefix", self.prefix]))
+
+    def begin(self):
+        """Makes the site and starts everything; `stop` ends what was started, also where this fails."""
+        self.script("create")
+        self.script("start")
+        self.start_redis()
         for option in (["--install-plugin", "--must-use"], ["--install-object-cache", f"redis:{self.site}/run/redis.sock"]):
             subprocess.run([*self.command, *option], check=True, stdout=subprocess.DEVNULL)
         self.start()
@@ -94,7 +98,7 @@ class Stand:
             command = [self.command[0], "-p", str(self.prefix), "-c", "myriad.conf", "-e", "error.log"]
         log = open(self.prefix.parent / "output", "ab")
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
-        self.wait_for("Myriad", lambda: self.process.poll() is not None or (self.prefix / "plugin.sock").exists() and self.workers())
+        self.wait_for("Myriad", lambda: self.process.poll() is not None or (self.prefix / "plugins" / "plugin.sock").exists() and self.workers())
         if self.process.poll() is not None:
             raise Unavailable((self.prefix.parent / "output").read_text())
 
@@ -161,7 +165,7 @@ class Stand:
         self.purge()
 
     def stop(self):
-        for process in (self.process, self.redis):
+        for process in filter(None, (self.process, self.redis)):
             process.terminate()
             process.wait()
         self.script("stop")
@@ -378,6 +382,7 @@ def main():
         folder.chmod(0o755)
         stand = Stand(folder.resolve(), own_namespaces())
         stack.callback(stand.stop)
+        stand.begin()
         if options.short:
             options.seconds = 0
             faults.Fault.lasts = lambda _: 0.6
