@@ -18,6 +18,8 @@ pub(super) struct Checked {
     pub(super) domains: Vec<String>,
     pub(super) root: PathBuf,
     pub(super) php: String,
+    /// What is looked up of it while the server runs, if anything.
+    pub(super) php_name: Option<PhpName>,
     pub(super) zone: String,
     pub(super) settings: Settings,
 }
@@ -33,9 +35,18 @@ impl Options {
                 values::add_names(&mut names, domain);
             }
             let root = checked_root(self.kind, &self.root, "--root")?;
-            let php = php_address(&self.php, "--php", warnings)?;
+            let (php, php_name) = php_address(&self.php, "--php", warnings)?;
             let (zone, settings) = (self.kind.zone().to_owned(), self.settings.clone());
-            return Ok(vec![Checked { kind: self.kind, names, domains, root, php, zone, settings }]);
+            return Ok(vec![Checked {
+                kind: self.kind,
+                names,
+                domains,
+                root,
+                php,
+                php_name,
+                zone,
+                settings,
+            }]);
         }
         let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
         let zones = sites::zones(&lines);
@@ -46,11 +57,12 @@ impl Options {
             let mut said = Vec::new();
             let root = checked_root(self.kind, &line.root, "folder").map_err(at)?;
             self.kind.allows(&line.settings).map_err(at)?;
-            let php = php_address(&line.php, "php", &mut said).map_err(at)?;
+            let (php, php_name) = php_address(&line.php, "php", &mut said).map_err(at)?;
             warnings.extend(said.into_iter().map(at));
             let domains = if line.https { line.names.clone() } else { Vec::new() };
             let settings = line.settings.before(&self.settings);
-            Ok(Checked { kind: self.kind, names: line.names.clone(), domains, root, php, zone, settings })
+            let names = line.names.clone();
+            Ok(Checked { kind: self.kind, names, domains, root, php, php_name, zone, settings })
         });
         checked.collect()
     }
@@ -82,18 +94,24 @@ pub(super) fn checked_root(kind: Kind, root: &Path, option: &str) -> Result<Path
     Ok(root)
 }
 
-/// Address of php-fpm as `fastcgi_pass` takes it: a path becomes `unix:PATH`; `option` is the option that named it.
-fn php_address(given: &str, option: &str, warnings: &mut Vec<String>) -> Result<String, String> {
+/// Address of php-fpm as `fastcgi_pass` takes it, with the name in it: a path becomes `unix:PATH`; `option` is the option that
+/// named it.
+fn php_address(
+    given: &str,
+    option: &str,
+    warnings: &mut Vec<String>,
+) -> Result<(String, Option<PhpName>), String> {
     let path = given.strip_prefix("unix:").unwrap_or(given);
     if !path.contains('/') {
+        let name = PhpName::of(given);
         return match given.to_socket_addrs() {
-            Ok(_) => Ok(given.to_owned()),
+            Ok(_) => Ok((given.to_owned(), name)),
             // A container that is not there yet has no name.
-            Err(error) if PhpName::of(given).is_some() => {
+            Err(error) if name.is_some() => {
                 warnings.push(format!(
                     "wordpress: {option} {given}: {error}; pages will answer 502 until the name is known"
                 ));
-                Ok(given.to_owned())
+                Ok((given.to_owned(), name))
             }
             Err(error) => Err(format!(
                 "wordpress: {option} {given}: {error}; give a socket's path such as /run/php/php-fpm.sock, or HOST:PORT"
@@ -108,7 +126,7 @@ fn php_address(given: &str, option: &str, warnings: &mut Vec<String>) -> Result<
             "wordpress: {option} {given}: {error}; pages will answer 502 until php-fpm listens there"
         )),
     }
-    Ok(format!("unix:{}", path.display()))
+    Ok((format!("unix:{}", path.display()), None))
 }
 
 #[cfg(test)]
@@ -127,13 +145,11 @@ mod tests {
     #[test]
     fn an_absent_socket_warns_and_a_plain_file_is_refused() {
         let mut warnings = Vec::new();
-        assert_eq!(
-            php_address("/nowhere/php.sock", "--php", &mut warnings).as_deref(),
-            Ok("unix:/nowhere/php.sock")
-        );
+        let found = |address: &str| Ok((address.to_owned(), None));
+        assert_eq!(php_address("/nowhere/php.sock", "--php", &mut warnings), found("unix:/nowhere/php.sock"));
         assert!(warnings[0].contains("502 until php-fpm listens"));
         assert!(php_address("/etc/passwd", "--php", &mut warnings).is_err());
-        assert_eq!(php_address("127.0.0.1:9000", "--php", &mut warnings).as_deref(), Ok("127.0.0.1:9000"));
+        assert_eq!(php_address("127.0.0.1:9000", "--php", &mut warnings), found("127.0.0.1:9000"));
         assert!(php_address("nonsense", "--php", &mut warnings).is_err());
     }
 }

@@ -19,7 +19,6 @@ use super::checked::{Checked, checked_root};
 use super::kind::Kind;
 use super::network;
 use super::options::Options;
-use super::php_name::PhpName;
 use super::placement::Placement;
 use super::prefix::prefix;
 use super::quoting::quoted;
@@ -89,7 +88,7 @@ pub(super) fn server(prefix: &Path, sites: &[Checked]) -> Result<String, String>
             places,
             "\n        location /{zone}/ {{ api write=on zone={zone} secret_sha256={hash}; }}"
         );
-        let (server, names) = match PhpName::of(&site.php) {
+        let (server, names) = match &site.php_name {
             Some(name) => (name.server.clone(), name.of_group(&format!("{zone}-clock"))),
             None => (quoted(Path::new(&site.php))?, String::new()),
         };
@@ -274,6 +273,7 @@ mod tests {
             domains: Vec::new(),
             root: root.clone(),
             php: "127.0.0.1:9000".to_owned(),
+            php_name: None,
             zone: "wordpress".to_owned(),
             settings: super::super::settings::Settings::default(),
         }];

@@ -6,7 +6,6 @@ use super::checked::Checked;
 use super::https::Https;
 use super::kind::Kind;
 use super::options::Options;
-use super::php_name::PhpName;
 use super::quoting::quoted;
 use super::settings::written_pages;
 use super::{children, network, plugin, sites};
@@ -71,15 +70,17 @@ impl Options {
             ("plugins", plugins),
             ("dashboard", self.dashboard_server()),
         ];
-        let of_pools = pools.iter().map(|php| self.of_pool(&pools, php)).collect::<Result<Vec<_>, _>>()?;
+        let of_pools =
+            pools.iter().map(|php| self.of_pool(sites, &pools, php)).collect::<Result<Vec<_>, _>>()?;
         Ok(fill(self.kind.preset(), &of_all, &[(EACH_POOL, &of_pools), (EACH_SITE, &of_sites)]))
     }
 
     /// Values of a pool of php-fpm.
-    fn of_pool<'a>(&self, pools: &[&str], php: &str) -> Result<Values<'a>, String> {
-        let (pool, name) = (pool_name(pools, php), PhpName::of(php));
+    fn of_pool<'a>(&self, sites: &[Checked], pools: &[&str], php: &str) -> Result<Values<'a>, String> {
+        let name = sites.iter().find(|site| site.php == php).and_then(|site| site.php_name.as_ref());
+        let pool = pool_name(pools, php);
         Ok(vec![
-            ("php", name.as_ref().map_or_else(|| quoted(Path::new(php)), |name| Ok(name.server.clone()))?),
+            ("php", name.map_or_else(|| quoted(Path::new(php)), |name| Ok(name.server.clone()))?),
             ("php_names", name.map(|name| name.of_group(&pool)).unwrap_or_default()),
             ("pool", pool),
             ("php_children", self.children_of(php).to_string()),
@@ -268,6 +269,7 @@ mod tests {
             domains: Vec::new(),
             root: PathBuf::from("/nowhere"),
             php: "P".to_owned(),
+            php_name: None,
             zone: "Z".to_owned(),
             settings: Settings::default(),
         };
@@ -297,6 +299,7 @@ mod tests {
                 domains: Vec::new(),
                 root: root.clone(),
                 php: "P".to_owned(),
+                php_name: None,
                 zone: "Z".to_owned(),
                 settings: given,
             }
@@ -330,6 +333,7 @@ mod tests {
             domains: Vec::new(),
             root: PathBuf::new(),
             php: php.to_owned(),
+            php_name: None,
             zone: String::new(),
             settings: Settings::default(),
         };
