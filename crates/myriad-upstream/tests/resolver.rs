@@ -48,6 +48,11 @@ impl Said {
     }
 }
 
+/// Names looked up by this name server; answers hold so long, whatever their TTL.
+fn by(name_server: SocketAddr, valid_ms: Option<u64>) -> ResolverConfig {
+    ResolverConfig { servers: vec![name_server], valid_ms, ipv4: true, ipv6: false, zone: None }
+}
+
 type Script = dyn Fn(&str, usize) -> Vec<Said> + Send + Sync;
 
 impl NameServer {
@@ -89,13 +94,7 @@ impl NameServer {
     }
 
     fn resolver(&self, valid_ms: Option<u64>) -> Resolver {
-        Resolver::new(Arc::new(ResolverConfig {
-            servers: vec![self.address],
-            valid_ms,
-            ipv4: true,
-            ipv6: false,
-            zone: None,
-        }))
+        Resolver::new(Arc::new(by(self.address, valid_ms)))
     }
 
     fn questions(&self) -> usize {
@@ -166,13 +165,7 @@ fn names_of_servers_are_followed_and_a_failure_changes_nothing() {
             _ => Said { code: 3, addresses: vec![], ..Said::address(0) },
         }]
     });
-    let resolver = ResolverConfig {
-        servers: vec![server.address],
-        valid_ms: Some(1000),
-        ipv4: true,
-        ipv6: false,
-        zone: None,
-    };
+    let resolver = by(server.address, Some(1000));
     let nowhere = Address::Unix(std::path::PathBuf::new());
     let named = NamedServer {
         host: "app.example".to_owned(),
@@ -208,13 +201,7 @@ fn names_of_servers_are_followed_and_a_failure_changes_nothing() {
 
 /// A group of one server with this name, whose requests wait.
 fn awaited(name_server: &NameServer, port: u16) -> Group {
-    let resolver = ResolverConfig {
-        servers: vec![name_server.address],
-        valid_ms: None,
-        ipv4: true,
-        ipv6: false,
-        zone: None,
-    };
+    let resolver = by(name_server.address, None);
     let nowhere = Address::Unix(std::path::PathBuf::new());
     let host = "app.example".to_owned();
     let named = NamedServer { host, is_service: false, port, peer: PeerConfig::new(nowhere.clone()) };
@@ -288,13 +275,7 @@ fn service_server() -> SocketAddr {
 
 #[test]
 fn servers_of_a_service_have_its_ports_and_weights_and_those_of_lower_priority_are_backups() {
-    let resolver = ResolverConfig {
-        servers: vec![service_server()],
-        valid_ms: None,
-        ipv4: true,
-        ipv6: false,
-        zone: None,
-    };
+    let resolver = by(service_server(), None);
     let nowhere = Address::Unix(std::path::PathBuf::new());
     let host = "_http._tcp.app.example".to_owned();
     let named = NamedServer { host, is_service: true, port: 80, peer: PeerConfig::new(nowhere.clone()) };
