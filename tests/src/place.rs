@@ -1,7 +1,7 @@
 //! A folder and a port for one test.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::TcpStream;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -31,6 +31,7 @@ const PARAMS: &str = "fastcgi_param REQUEST_METHOD $request_method; fastcgi_para
 
 /// A free port of the loopback address: below those that the system gives to connections (from 32768 on), one of which
 /// could take it before the server does. Neighbouring ports go to nobody at once, for who finds one taken may try the next.
+/// It is asked for by connecting: a process that another test starts just then would hold a copy of a listener for a moment.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     static OWN: Mutex<Vec<UnixListener>> = Mutex::new(Vec::new());
@@ -41,7 +42,7 @@ pub(crate) fn free_port() -> u16 {
         // A name that goes with this process: another one's tests leave the port alone, even while a server starts again.
         let name = SocketAddr::from_abstract_name(format!("myriad-tests-{port}")).expect("a name");
         let Ok(own) = UnixListener::bind_addr(&name) else { continue };
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        if TcpStream::connect(("127.0.0.1", port)).is_err() {
             OWN.lock().unwrap_or_else(PoisonError::into_inner).push(own);
             return port;
         }

@@ -7,7 +7,7 @@ pub(crate) mod origin;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -26,14 +26,15 @@ pub(crate) struct Site {
 }
 
 /// A free port of the loopback address: below those that the system gives to connections (from 32768 on), one of which
-/// could take it before the server does.
+/// could take it before the server does. It is asked for by connecting: a process that another test starts just then would
+/// hold a copy of a listener for a moment.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let start = std::process::id().wrapping_mul(97);
     loop {
         let at = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % 20_000;
         let port = 12_000 + at as u16;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        if TcpStream::connect(("127.0.0.1", port)).is_err() {
             return port;
         }
     }
