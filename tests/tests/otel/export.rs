@@ -292,12 +292,10 @@ fn batch_waits_for_a_collector_that_is_away_and_what_has_no_room_is_counted() {
     wait_for("the last", || {
         collector.spans().iter().any(|span| span["attributes"]["http.target"] == "/last")
     });
-    let waited = collector
-        .spans()
-        .iter()
-        .filter(|span| span["attributes"]["http.target"].as_str().unwrap_or("").starts_with("/away"))
-        .count();
-    assert_eq!(waited, 8, "as many as there is room for");
+    // Those of before, too: where the collector ended before it had answered, the first waits once more, and takes one of the places.
+    let (last, others): (Vec<_>, Vec<_>) =
+        collector.spans().into_iter().partition(|span| span["attributes"]["http.target"] == "/last");
+    assert_eq!((last.len(), others.len()), (1, 1 + 8), "as many as there is room for");
 }
 
 #[test]
