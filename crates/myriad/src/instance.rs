@@ -4,8 +4,14 @@
 //! free --claim--> held --process ends, however--> free
 //!                 held --upgrade: the descriptor is handed over--> held by both --one of them ends--> held by the other
 //! ```
-//! The file also holds the process number and facts of the server, for commands. It is not removed at the end: only that it is
-//! locked says that a server runs.
+//! The file also holds the process number, what came of reloads, and facts of the server, for commands. It is not removed at the
+//! end: only that it is locked says that a server runs.
+//!
+//! ```text
+//! PROCESS STARTED-S BEGUN ENDED        reloads, counted
+//! ! LINE                               why the last of them was refused, any number of lines
+//! FACTS
+//! ```
 
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, Read, Write};
@@ -16,7 +22,7 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::OFlags;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::path_walk;
 use crate::pidfile::reason;
@@ -24,8 +30,30 @@ use crate::pidfile::reason;
 /// Attempts, and the pause between them: a command that looks whether the lock is held holds it for a moment.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
+/// What a line begins with that says why a reload was refused.
+const REFUSED: &str = "! ";
 /// Most bytes of a lock that are read: more than the facts of many sites take.
 const LONGEST: u64 = 1 << 20;
+
+/// Reloads of a server, and why the last one was refused, if it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reloads {
+    pub(crate) begun: u64,
+    pub(crate) ended: u64,
+    /// Lines for people.
+    pub(crate) refused: Vec<String>,
+}
+
+impl Reloads {
+    pub(crate) fn begin(&mut self) {
+        self.begun += 1;
+    }
+
+    /// The one that has begun has ended; without a reason, it was taken.
+    pub(crate) fn end(&mut self, refused: Vec<String>) {
+        *self = Self { begun: self.begun, ended: self.begun, refused };
+    }
+}
 
 /// A claimed folder; it is free again when the process ends.
 #[derive(Debug)]
@@ -42,6 +70,8 @@ pub(crate) struct Holder {
     pub(crate) since: SystemTime,
     /// Facts that it wrote: lines for people.
     pub(crate) told: String,
+    /// What came of its reloads; `None` from a binary that does not say.
+    pub(crate) reloads: Option<Reloads>,
     /// Owner of the lock file.
     owner: u32,
 }
@@ -75,7 +105,7 @@ impl Instance {
                 }
                 Ok(()) => {
                     let instance = Self { file, since: SystemTime::now() };
-                    instance.tell("starting\n").map_err(|error| failed(&error))?;
+                    instance.tell(&Reloads::default(), "starting\n").map_err(|error| failed(&error))?;
                     return Ok(instance);
                 }
                 Err(TryLockError::WouldBlock) => sleep(PAUSE),
@@ -96,10 +126,15 @@ impl Instance {
         Self { file: lock.into(), since: SystemTime::now() }
     }
 
-    /// Writes this process's number and facts of the server, lines for people, into the lock.
-    pub(crate) fn tell(&self, told: &str) -> io::Result<()> {
+    /// Writes this process's number, its reloads, and facts of the server, lines for people, into the lock.
+    pub(crate) fn tell(&self, reloads: &Reloads, told: &str) -> io::Result<()> {
         let since_s = self.since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let text = format!("{} {since_s}\n{told}", std::process::id());
+        let Reloads { begun, ended, refused } = reloads;
+        let mut text = format!("{} {since_s} {begun} {ended}\n", std::process::id());
+        for line in refused.iter().flat_map(|lines| lines.lines()) {
+            text.extend([REFUSED, line, "\n"]);
+        }
+        text.push_str(told);
         self.file.set_len(0)?;
         (&self.file).write_all(text.as_bytes())
     }
@@ -141,13 +176,35 @@ pub(crate) fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
 impl Holder {
     /// Reads what [`Instance::tell`] wrote.
     fn read(text: &str, owner: u32) -> Option<Self> {
-        let (first, told) = text.split_once('\n')?;
-        let (pid, since_s) = first.split_once(' ')?;
+        let (first, mut told) = text.split_once('\n')?;
+        let mut words = first.split(' ');
+        let (pid, since_s) = (words.next()?, words.next()?);
+        let counts = words.next().zip(words.next());
+        let reloads = counts.and_then(|(begun, ended)| Some((begun.parse().ok()?, ended.parse().ok()?)));
         let pid = pid.parse().ok().filter(|&pid: &i32| pid > 0).and_then(Pid::from_raw)?;
         let since = UNIX_EPOCH.checked_add(Duration::from_secs(since_s.parse().ok()?))?;
         // Without control characters: the text is written to a terminal.
-        let told = told.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect();
-        Some(Self { pid, since, told, owner })
+        let shown = |text: &str| text.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect();
+        let mut refused = Vec::new();
+        while let Some((line, rest)) = told.strip_prefix(REFUSED).and_then(|rest| rest.split_once('\n')) {
+            refused.push(shown(line));
+            told = rest;
+        }
+        let reloads = reloads.map(|(begun, ended)| Reloads { begun, ended, refused });
+        Some(Self { pid, since, told: shown(told), reloads, owner })
+    }
+
+    /// Sends a signal to the server; returns a descriptor of its process.
+    ///
+    /// # Errors
+    /// As [`Holder::process`]; or this process may not.
+    pub(crate) fn signal(&self, signal: Signal) -> Result<OwnedFd, String> {
+        let process = self.process()?;
+        pidfd_send_signal(&process, signal).map_err(|error| {
+            let who = if error == rustix::io::Errno::PERM { ": ask as root, or as who started it" } else { "" };
+            format!("kill({}) failed ({}){who}", self.pid, reason(&error.into()))
+        })?;
+        Ok(process)
     }
 
     /// Descriptor of the process: its number may belong to another process soon.
@@ -212,12 +269,20 @@ mod tests {
         let first = Instance::claim(&folder.0).expect("free");
         let mode = std::fs::metadata(path(&folder.0)).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "nobody else may lock it");
-        first.tell("serves  /a\n").expect("told");
+        first.tell(&Reloads::default(), "serves  /a\n").expect("told");
         let own = std::process::id().to_string();
         let refused = Instance::claim(&folder.0).expect_err("held");
         assert!(refused.contains(&format!("in use by process {own}")), "{refused}");
         let known = holder(&folder.0).expect("read").expect("somebody");
         assert_eq!((known.pid.to_string(), known.told.as_str()), (own, "serves  /a\n"));
+        let mut reloads = Reloads::default();
+        reloads.begin();
+        reloads.end(vec!["unknown directive\n  --> a:1".to_owned(), "b".to_owned()]);
+        first.tell(&reloads, "serves  /b\n").expect("told");
+        let known = holder(&folder.0).expect("read").expect("somebody");
+        let refused = ["unknown directive", "  --> a:1", "b"].map(str::to_owned).to_vec();
+        assert_eq!(known.reloads, Some(Reloads { begun: 1, ended: 1, refused }));
+        assert_eq!(known.told, "serves  /b\n");
 
         // Handed over as in an upgrade.
         let heir = Instance::inherit(first.as_fd().try_clone_to_owned().expect("a copy"));
@@ -251,11 +316,12 @@ mod tests {
         let Some((folder, lock)) = theirs("theirs", &text) else { return };
         let known = holder(&folder.0).expect("read").expect("somebody");
         assert_eq!(known.told, "serves [31mx\n", "a terminal obeys none of it");
+        assert_eq!(known.reloads, None, "an earlier binary does not say");
         let error = known.process().expect_err("a process of ours");
         assert!(error.contains("of user 54321, and process"), "{error}");
         drop(lock);
         let own = Instance::claim(&folder.0).expect("free");
-        own.tell("serves\n").expect("told");
+        own.tell(&Reloads::default(), "serves\n").expect("told");
         let owner = std::fs::metadata(path(&folder.0)).expect("a lock").uid();
         assert_eq!(owner, 0, "what its owner holds open is not the lock any more");
         holder(&folder.0).expect("read").expect("somebody").process().expect("our own");

@@ -31,6 +31,7 @@ mod log;
 mod logs;
 mod machine_files;
 mod manual;
+mod named;
 mod notify;
 mod origins;
 mod path_walk;

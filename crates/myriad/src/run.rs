@@ -15,8 +15,9 @@ use crate::configuration::{Configuration, Origin};
 use crate::daemon::{self, Birth};
 use crate::explain;
 use crate::generation;
-use crate::instance::Instance;
+use crate::instance::{Holder, Instance, holder};
 use crate::logs::{self, Logs};
+use crate::named::Named;
 use crate::paths::Paths;
 use crate::pidfile::{self, reason};
 use crate::report::{Finding, report, say};
@@ -49,7 +50,10 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         }
     };
     match options.request {
-        Some(request) => send(&origin, request),
+        Some(request) => match running_preset(&options) {
+            Some(holder) => said(holder.signal(request.signal()).map(drop)),
+            None => send(&origin, request),
+        },
         None if options.certificates => certificates::run(&origin),
         None if options.test => test(&origin, &options),
         None => start(&origin, options.error_log.is_some()),
@@ -256,7 +260,19 @@ fn send(origin: &Origin, request: Request) -> ExitCode {
             )
         })
     });
-    match sent {
+    said(sent)
+}
+
+/// The preset that runs, where the command line names no configuration that does.
+fn running_preset(options: &Options) -> Option<Holder> {
+    match Named::of(options) {
+        Named::Preset(prefix) => holder(&prefix).ok().flatten(),
+        Named::Configuration(_) => None,
+    }
+}
+
+fn said(done: Result<(), String>) -> ExitCode {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             say(Level::Error, &error);

@@ -38,7 +38,7 @@ use crate::signals::{self, Signals};
 use crate::ticket_keys::TicketKeys;
 use announcement::Announcement;
 use kin::{Age, Kin};
-use pending::{NOT_TAKEN, Reload};
+use pending::Reload;
 use succession::Succession;
 use workers::Workers;
 
@@ -276,7 +276,7 @@ impl Supervisor {
 
     /// Writes into the lock of the folder of a `myriad wordpress` which process this is, and what it does.
     fn tell_instance(&self) {
-        if let Err(error) = self.announced.tell_instance(&self.current) {
+        if let Err(error) = self.announced.tell_instance(&self.current, &self.reload.counted) {
             self.log(Level::Alert, &format!("the lock of the folder: {}", reason(&error)));
         }
     }
@@ -305,8 +305,7 @@ impl Supervisor {
 
     fn worker_gone(&mut self, worker: &WorkerProcess) {
         if self.reload.waits_for(worker.pid()) {
-            self.reload.abandon();
-            self.init.ready(NOT_TAKEN);
+            self.pending_failed(format!("worker process {} ended before it had read it", worker.pid()));
         }
         if self.ending.is_some() || !self.workers.accepting {
             return;

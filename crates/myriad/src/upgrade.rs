@@ -17,8 +17,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::admin::{Known, Words, help};
 use crate::configuration::Origin;
-use crate::paths::Paths;
+use crate::named::Named;
 use crate::pidfile::{self, reason};
+use crate::wordpress;
 
 pub(crate) const USAGE: &str = "\
 Usage: myriad upgrade [-p prefix] [-c filename] [-g directives]
@@ -29,8 +30,8 @@ started on the same sockets, and when it accepts, the old one is told to finish
 what is under way and end. No request is lost. Where the new one does not get
 as far as that, the old one goes on.
 
-  --pid-file FILE : that of the server (default: what the configuration says);
-                    PREFIX/myriad.pid for a `myriad wordpress`
+  --pid-file FILE : that of the server (default: what the configuration says,
+                    or PREFIX/myriad.pid where a `myriad wordpress` runs)
 
 Exit status: 0; 1 after an error; 3 where no server runs.
 ";
@@ -72,10 +73,14 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Pid file that the configuration names. One that this binary refuses ends the upgrade before it begins.
+/// Pid file of the server that is named. A configuration that this binary refuses ends the upgrade before it begins.
 fn configured(words: &Words) -> Result<PathBuf, String> {
+    let paths = match Named::of(&words.server) {
+        Named::Configuration(paths) => paths,
+        Named::Preset(prefix) => return Ok(wordpress::pid_file(Some(&prefix))),
+    };
     let directives = words.server.directives.clone().unwrap_or_default();
-    let origin = Origin { paths: Paths::new(&words.server), directives, preset: None };
+    let origin = Origin { paths, directives, preset: None };
     let configuration = origin.load().map_err(|findings| {
         let texts: Vec<_> = findings.into_iter().map(|finding| finding.text).collect();
         format!(

@@ -10,7 +10,7 @@ use myriad_admin::{Ended, Reply, Request};
 
 use super::socket;
 use crate::configuration::{self, Origin};
-use crate::paths::Paths;
+use crate::named::Named;
 use crate::pidfile::reason;
 use crate::{accounts, cli, wordpress};
 
@@ -30,23 +30,20 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Finds the control socket: that of `--socket`, or of the configuration that `-c`, `-p` and `-g` name. Without a
-    /// configuration file it is that of `myriad wordpress`.
+    /// Finds the control socket: that of `--socket`, or of the server that [`Named`] says.
     pub(crate) fn find(server: &cli::Options, named: Option<&Path>) -> Result<Self, String> {
         if let Some(path) = named {
             let socket = std::path::absolute(path).map_err(|error| error.to_string())?;
             return Ok(Self { named: format!("with the control socket {}", socket.display()), socket });
         }
-        let paths = Paths::new(server);
+        let paths = match Named::of(server) {
+            Named::Configuration(paths) => paths,
+            Named::Preset(prefix) => {
+                let socket = socket::beside(&wordpress::pid_file(Some(&prefix)));
+                return Ok(Self { named: format!("at {}", prefix.display()), socket });
+            }
+        };
         let directives = server.directives.clone().unwrap_or_default();
-        if server.configuration.is_none() && !paths.configuration.exists() {
-            let prefix = server.prefix.is_some().then_some(paths.prefix);
-            let socket = socket::beside(&wordpress::pid_file(prefix.as_deref()));
-            return Ok(Self {
-                named: format!("at {}", wordpress::prefix(prefix.as_deref()).display()),
-                socket,
-            });
-        }
         let origin = Origin { paths, directives, preset: None };
         let model = configuration::read_main(&origin).map_err(configuration::errors_of)?;
         let file = origin.paths.configuration.display();

@@ -7,13 +7,14 @@ use myriad_doctor::{Facts, Pool, Seen, Stored, WordPress};
 
 use super::options::Options;
 use super::php::{self, Probe};
-use super::{machine, site, sources, stack};
+use super::stack::{self, Stack};
+use super::{machine, site, sources};
 use crate::admin::Running;
 use crate::web::Target;
 
 /// Looks at everything; returns the address that was asked for, too. The error is of a site for which nobody answers.
 pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
-    let stack = stack::find(options);
+    let stack = stack::find(options)?;
     let root = stack
         .root
         .clone()
@@ -28,12 +29,13 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
     let probe = php_address.clone().and_then(|php| Probe::new(&php));
     let listens = stack.listens.clone().map(|address| here(&address));
     let authority = options.url.as_ref().map(|url| url.authority.clone());
+    let authority = authority.or_else(|| stack.name.clone());
     let authority = authority.or_else(|| listens.clone()).unwrap_or_else(|| "localhost".to_owned());
     let wordpress: Seen<WordPress> = match (&probe, &root) {
         (Ok(probe), Ok(root)) => probe.wordpress(root, &authority),
         (Err(why), _) | (_, Err(why)) => Err(why.clone()),
     };
-    let (target, at) = address(options, listens, wordpress.as_ref().ok())?;
+    let (target, at) = address(options, &stack, wordpress.as_ref().ok())?;
     let site = site::look(&target, at.as_deref()).map_err(|error| error.to_string())?;
     let visits = || site.pages.iter().filter_map(|page| page.visits.as_ref().ok());
     let uncached = site.pages.iter().filter_map(|page| page.uncached.as_ref());
@@ -79,20 +81,23 @@ fn here(address: &str) -> String {
 /// Address of the site, and where to connect: what was said, else what WordPress calls itself, else what Myriad listens on.
 fn address(
     options: &Options,
-    listens: Option<String>,
+    stack: &Stack,
     wordpress: Option<&WordPress>,
 ) -> Result<(Target, Option<String>), String> {
     if let Some(url) = &options.url {
         return Ok((url.clone(), options.at.clone()));
     }
     let home = wordpress.and_then(|wordpress| Target::parse(&wordpress.home).ok());
-    // An address by https is asked by http here, unless the port for it is said: the TLS may be a proxy's.
-    let home = home.filter(|home| !home.tls).map(|home| home.with_path("/"));
-    match (home, listens, &options.at) {
-        (Some(home), listens, at) => Ok((home, at.clone().or(listens))),
-        (None, Some(listens), at) => Ok((Target::parse(&listens)?, at.clone().or(Some(listens)))),
-        (None, None, at) => Ok((Target::parse("http://localhost/")?, at.clone())),
-    }
+    let listens = |tls| if tls { &stack.listens_tls } else { &stack.listens }.as_deref().map(here);
+    // An address by https is asked by http where Myriad has no https: the TLS is a proxy's.
+    let home = home.filter(|home| !home.tls || listens(true).is_some()).map(|home| home.with_path("/"));
+    let at = |tls| options.at.clone().or_else(|| listens(tls));
+    Ok(match (home, &stack.name, listens(false)) {
+        (Some(home), _, _) => (home.clone(), at(home.tls)),
+        (None, Some(name), _) => (Target::parse(&format!("http://{name}/"))?, at(false)),
+        (None, None, Some(listens)) => (Target::parse(&listens)?, at(false)),
+        (None, None, None) => (Target::parse("http://localhost/")?, options.at.clone()),
+    })
 }
 
 fn pool(options: &Options, php: &Seen<String>) -> Seen<Pool> {

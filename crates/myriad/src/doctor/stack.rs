@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::options::Options;
 use crate::instance::holder;
-use crate::wordpress;
+use crate::web::Target;
+use crate::wordpress::{self, SiteLine};
 
 /// What is known of the stack before anything is asked.
 #[derive(Debug, Default)]
@@ -14,6 +15,10 @@ pub(super) struct Stack {
     pub(super) pid: Option<u32>,
     /// Address at which it listens for http: `127.0.0.1:8080`.
     pub(super) listens: Option<String>,
+    /// The same for https.
+    pub(super) listens_tls: Option<String>,
+    /// First name of the site, where there are several by their names.
+    pub(super) name: Option<String>,
     /// Folder of the site; an error says why it is none.
     pub(super) root: Option<Result<PathBuf, String>>,
     /// php-fpm: a path, or `HOST:PORT`.
@@ -21,7 +26,10 @@ pub(super) struct Stack {
 }
 
 /// Finds the stack: from the options, else from the command line of the `myriad wordpress` that runs.
-pub(super) fn find(options: &Options) -> Stack {
+///
+/// # Errors
+/// It serves several sites, and none is named; or the one that is named is not among them.
+pub(super) fn find(options: &Options) -> Result<Stack, String> {
     let prefix = wordpress::prefix(options.words.server.prefix.as_deref());
     let running = std::path::absolute(prefix).ok().and_then(|prefix| holder(&prefix).ok().flatten());
     let mut stack = Stack::default();
@@ -29,10 +37,13 @@ pub(super) fn find(options: &Options) -> Stack {
     if let Some(running) = running {
         let pid = running.pid.as_raw_nonzero().get().cast_unsigned();
         stack.pid = Some(pid);
-        stack.listens = running.told.lines().find_map(|line| {
-            let addresses = line.strip_prefix("listens")?.trim();
-            addresses.split(", ").find_map(|address| address.strip_prefix("http://")).map(str::to_owned)
-        });
+        let listens = |scheme: &str| {
+            running.told.lines().find_map(|line| {
+                let addresses = line.strip_prefix("listens")?.trim();
+                addresses.split(", ").find_map(|address| address.strip_prefix(scheme)).map(str::to_owned)
+            })
+        };
+        (stack.listens, stack.listens_tls) = (listens("http://"), listens("https://"));
         said = command_line(pid);
     }
     // The pid file lies beside the control socket.
@@ -40,15 +51,50 @@ pub(super) fn find(options: &Options) -> Stack {
     if let Some(pid) = beside.and_then(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok()) {
         stack.pid = Some(pid);
     }
-    let value = |name: &str| {
-        let at = said.iter().position(|word| word == name)?;
-        said.get(at + 1).cloned()
+    let values = |name: &str| {
+        let named = said.iter().zip(said.iter().skip(1)).filter(move |(word, _)| *word == name);
+        named.map(|(_, value)| value.clone()).collect::<Vec<_>>()
     };
-    let root = options.root.clone().or_else(|| value("--root").map(|root| below(stack.pid, &root)));
+    let value = |name: &str| values(name).into_iter().next();
+    let of_sites = if options.root.is_none() || options.php.is_none() {
+        let file = value("--sites").map(|file| below(stack.pid, &file));
+        let sites = (file.is_some() || said.iter().any(|word| word == "--site"))
+            .then(|| wordpress::read_sites(&values("--site"), file.as_deref()))
+            .transpose()?;
+        sites.map(|sites| site_of(sites, options.url.as_ref())).transpose()?
+    } else {
+        None
+    };
+    let (mut root, mut php) = (value("--root"), value("--php"));
+    if let Some(site) = of_sites {
+        stack.name = site.names.iter().find(|name| !name.starts_with('*')).cloned();
+        (root, php) = (Some(site.root.to_string_lossy().into_owned()), Some(site.php));
+    }
+    let root = options.root.clone().or_else(|| root.map(|root| below(stack.pid, &root)));
     stack.root = root.map(|root| checked(&root));
-    let php = options.php.clone().or_else(|| value("--php"));
+    let php = options.php.clone().or(php);
     stack.php = php.map(|php| php.strip_prefix("unix:").map_or(php.clone(), str::to_owned));
-    stack
+    Ok(stack)
+}
+
+/// The site that is meant: the only one, or the one with the URL's name.
+fn site_of(sites: Vec<SiteLine>, url: Option<&Target>) -> Result<SiteLine, String> {
+    let names = sites.iter().filter_map(|site| site.names.first().cloned()).collect::<Vec<_>>().join(", ");
+    let first = sites.first().and_then(|site| site.names.first().cloned()).unwrap_or_default();
+    let is_only = sites.len() == 1;
+    let host = url.map(|url| url.host().to_ascii_lowercase());
+    let stands_for = |name: &str, host: &str| match name.strip_prefix('*') {
+        Some(end) => host.ends_with(&end.to_ascii_lowercase()),
+        None => name.eq_ignore_ascii_case(host),
+    };
+    let is_meant = |site: &SiteLine| match &host {
+        Some(host) => site.names.iter().any(|name| stands_for(name, host)),
+        None => is_only,
+    };
+    sites.into_iter().find(is_meant).ok_or_else(|| match host {
+        Some(host) => format!("{host} is none of the sites that are served: {names}"),
+        None => format!("there are several sites: {names}; name one, as in `myriad doctor http://{first}/`"),
+    })
 }
 
 /// Words of a process's command line, `--name=value` taken apart.

@@ -7,8 +7,9 @@ use myriad_conf::model::{HttpConf, LogEscape};
 use myriad_tally::Layout;
 
 use crate::configuration::Origin;
+use crate::cli;
+use crate::named::Named;
 use crate::paths::Paths;
-use crate::{cli, wordpress};
 
 /// What a configuration says of its logs.
 #[derive(Debug, Default)]
@@ -20,13 +21,12 @@ pub(super) struct Configured {
 }
 
 impl Configured {
-    /// The configuration that `-c` and `-p` name, else the default one, else that of `myriad wordpress`.
+    /// The logs of the server that [`Named`] says.
     pub(super) fn find(server: &cli::Options) -> Result<Self, String> {
-        let paths = Paths::new(server);
-        if server.configuration.is_none() && !paths.configuration.exists() {
-            let prefix = server.prefix.is_some().then_some(paths.prefix);
-            return Ok(Self::of_preset(&wordpress::prefix(prefix.as_deref())));
-        }
+        let paths = match Named::of(server) {
+            Named::Configuration(paths) => paths,
+            Named::Preset(prefix) => return Ok(Self::of_preset(&prefix)),
+        };
         let directives = server.directives.clone().unwrap_or_default();
         let origin = Origin { paths, directives, preset: None };
         let model = origin.survey().map_err(crate::configuration::errors_of)?.model;

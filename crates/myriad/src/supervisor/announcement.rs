@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use crate::generation::Generation;
-use crate::instance::Instance;
+use crate::instance::{Instance, Reloads};
 use crate::pidfile::PidFile;
 use crate::wordpress;
 
@@ -45,9 +45,9 @@ impl Announcement {
         })
     }
 
-    /// Writes the process number and the facts of the server into the lock of the folder.
-    pub(super) fn tell_instance(&self, generation: &Generation) -> io::Result<()> {
-        self.instance.as_ref().map_or(Ok(()), |instance| instance.tell(&generation.facts))
+    /// Writes the process number, what came of reloads, and the facts of the server into the lock of the folder.
+    pub(super) fn tell_instance(&self, generation: &Generation, reloads: &Reloads) -> io::Result<()> {
+        self.instance.as_ref().map_or(Ok(()), |instance| instance.tell(reloads, &generation.facts))
     }
 
     /// Writes the greeting of a `myriad wordpress` to standard error; that nobody reads it is no error.

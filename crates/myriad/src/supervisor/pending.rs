@@ -1,6 +1,7 @@
 //! Reload under way: a configuration that was read and does not run yet.
 
 use crate::generation::Generation;
+use crate::instance::Reloads;
 
 /// Log line of a reload that failed.
 pub(super) const NOT_TAKEN: &str = "the new configuration was not taken: the earlier one keeps running";
@@ -9,8 +10,10 @@ pub(super) const NOT_TAKEN: &str = "the new configuration was not taken: the ear
 #[derive(Debug, Default)]
 pub(super) struct Reload {
     pub(super) pending: Option<Pending>,
-    /// Whether another reload was asked for meanwhile; it begins when this one has succeeded.
+    /// Whether another reload was asked for meanwhile; it begins when this one has ended.
     pub(super) again: bool,
+    /// Those that have begun and ended, for `myriad wordpress reload`.
+    pub(super) counted: Reloads,
 }
 
 /// A configuration that waits for a worker to take it over.

@@ -32,13 +32,32 @@ impl Supervisor {
             return;
         }
         self.init.reloading();
+        self.reload.counted.begin();
+        self.tell_instance();
         if let Err(findings) = self.take_new_configuration() {
-            for finding in findings {
+            for finding in &findings {
                 self.log(finding.level, &finding.text);
             }
-            self.log(Level::Error, NOT_TAKEN);
-            self.init.ready(NOT_TAKEN);
-            give_back_soon();
+            self.not_taken(findings.into_iter().map(|finding| finding.text).collect());
+        }
+    }
+
+    /// Tells all who wait for it that the earlier configuration goes on.
+    fn not_taken(&mut self, why: Vec<String>) {
+        self.log(Level::Error, NOT_TAKEN);
+        self.init.ready(NOT_TAKEN);
+        self.reload.counted.end(why);
+        self.tell_instance();
+        give_back_soon();
+    }
+
+    /// The worker that a configuration waited for does not take it. What was asked for meanwhile is read now.
+    pub(super) fn pending_failed(&mut self, why: String) {
+        let again = self.reload.again;
+        self.reload.abandon();
+        self.not_taken(vec![why]);
+        if again {
+            self.reload();
         }
     }
 
@@ -94,6 +113,7 @@ impl Supervisor {
         {
             self.log(Level::Emerg, &format!("open() \"{}\" failed ({})", path.display(), reason(&error)));
         }
+        self.reload.counted.end(Vec::new());
         self.tell_instance();
         self.log(Level::Notice, TAKEN);
         self.init.ready(TAKEN);
@@ -104,10 +124,7 @@ impl Supervisor {
     pub(super) fn worker_failed(&mut self, pid: u32, why: &str) {
         self.log(Level::Emerg, why);
         if self.reload.waits_for(pid) {
-            self.reload.abandon();
-            self.log(Level::Error, NOT_TAKEN);
-            self.init.ready(NOT_TAKEN);
-            give_back_soon();
+            self.pending_failed(why.to_owned());
         }
     }
 

@@ -14,10 +14,15 @@ pub(crate) fn pid_file(said: Option<&Path>) -> PathBuf {
     prefix(said).join("myriad.pid")
 }
 
+/// The prefix of whoever starts it as root, without `--prefix`.
+pub(crate) fn prefix_of_system() -> &'static Path {
+    Path::new("/var/lib/myriad")
+}
+
 /// The prefix without `--prefix`.
 pub(super) fn default_prefix(as_root: bool) -> PathBuf {
     if as_root {
-        return "/var/lib/myriad".into();
+        return prefix_of_system().to_owned();
     }
     let state = std::env::var_os("XDG_STATE_HOME").filter(|path| Path::new(path).is_absolute());
     match (state, std::env::var_os("HOME")) {

@@ -3,15 +3,15 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use myriad_admin::{Reply, Request, RequestCounts, StatsRequest, render};
 use myriad_conf::Model;
 use myriad_conf::model::{ListenAddress, ListenConf, MainConf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::Signal;
 
 use super::dashboard;
 use super::kind::Kind;
@@ -30,7 +30,8 @@ Usage: myriad wordpress status [--prefix DIR]      (or: myriad php status ...)
        myriad wordpress stop   [--prefix DIR]
 
 status tells what runs there: the process, its addresses, user, cache and hits
-reload has it read everything anew: certificates, a file of --sites
+reload has it read everything anew: certificates, a file of --sites; fails, and
+       says why, where it goes on as before
 stop   ends it, and returns when it has ended
 
   --prefix DIR : the --prefix that it was started with (default: the same)
@@ -40,6 +41,9 @@ Exit status: 0; 1 after an error, and where the worker process does not answer; 
 
 /// Longest time for a server to end, seconds: that of its worker, and time to be scheduled.
 const LONGEST_END_S: i64 = 30;
+/// Longest time for a reload; a pause between two looks at what came of it.
+const LONGEST_RELOAD: Duration = Duration::from_mins(1);
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// Exit status if no server runs there, as of init scripts.
 const NOT_RUNNING: u8 = 3;
 
@@ -91,31 +95,53 @@ impl Command {
         };
         match self {
             Self::Status => return Ok(status(&holder, &prefix)),
-            Self::Reload => {
-                signal(&holder, Signal::HUP)?;
-                tell(&format!("process {} reads everything anew and says what comes of it", holder.pid));
-            }
+            Self::Reload => reload(&holder, &prefix)?,
             Self::Stop => stop(&holder)?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Sends a signal to the server; returns a descriptor of its process.
-fn signal(holder: &Holder, signal: Signal) -> Result<OwnedFd, String> {
-    let process = holder.process()?;
-    pidfd_send_signal(&process, signal).map_err(|error| {
-        let who = if error == rustix::io::Errno::PERM { ": ask as root, or as who started it" } else { "" };
-        format!("kill({}) failed ({}){who}", holder.pid, reason(&error.into()))
-    })?;
-    Ok(process)
+/// Has the server read everything anew, and waits for what comes of it.
+fn reload(holder: &Holder, prefix: &Path) -> Result<(), String> {
+    let process = holder.signal(Signal::HUP)?;
+    let pid = holder.pid;
+    let Some(before) = &holder.reloads else {
+        tell(&format!("process {pid} reads everything anew and says what comes of it"));
+        return Ok(());
+    };
+    // One that is under way is not the one that was asked for.
+    let asked = before.begun + 1;
+    let deadline = Instant::now() + LONGEST_RELOAD;
+    let mut polled = [PollFd::new(&process, PollFlags::IN)];
+    while Instant::now() < deadline {
+        // A lock that is just being written says nothing.
+        let now = self::holder(prefix).ok().flatten().filter(|now| now.pid == pid);
+        let reloads = now.and_then(|now| now.reloads);
+        match reloads.filter(|reloads| reloads.ended >= asked) {
+            Some(reloads) if reloads.refused.is_empty() => {
+                tell(&format!("process {pid} has read everything anew"));
+                return Ok(());
+            }
+            Some(reloads) => {
+                let why = reloads.refused.join("\n");
+                return Err(format!("{why}\nprocess {pid} goes on with what it has read before"));
+            }
+            None => {}
+        }
+        let ended = rustix::io::retry_on_intr(|| poll(&mut polled, Some(&PAUSE)));
+        if ended.map_err(|error| format!("process {pid}: {}", reason(&error.into())))? > 0 {
+            return Err(format!("process {pid} has ended"));
+        }
+    }
+    Err(format!("process {pid} has not said within {} s what comes of it", LONGEST_RELOAD.as_secs()))
 }
 
 /// Ends the server and waits until it has ended.
 fn stop(holder: &Holder) -> Result<(), String> {
     let pid = holder.pid;
     let failed = |error: rustix::io::Errno| format!("process {pid}: {}", reason(&io::Error::from(error)));
-    let process = signal(holder, Signal::TERM)?;
+    let process = holder.signal(Signal::TERM)?;
     let mut polled = [PollFd::new(&process, PollFlags::IN)];
     let limit = Timespec { tv_sec: LONGEST_END_S, tv_nsec: 0 };
     if rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))).map_err(failed)? == 0 {

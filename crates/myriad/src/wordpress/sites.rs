@@ -18,12 +18,12 @@ const FORM: &str = "a line is NAME[,NAME]... FOLDER PHP, and behind them `https`
 
 /// Line of a site, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(crate) struct Line {
     /// Place of the line, for messages: `FILE:LINE`, or `--site` with its number.
     pub(super) place: String,
-    pub(super) names: Vec<String>,
-    pub(super) root: PathBuf,
-    pub(super) php: String,
+    pub(crate) names: Vec<String>,
+    pub(crate) root: PathBuf,
+    pub(crate) php: String,
     /// Whether a certificate is issued for its names.
     pub(super) https: bool,
     /// Settings of this site alone.
@@ -34,7 +34,7 @@ pub(super) struct Line {
 ///
 /// # Errors
 /// The file cannot be read, or a line makes no sense; the sentence begins with its place.
-pub(super) fn read(said: &[String], file: Option<&Path>) -> Result<Vec<Line>, String> {
+pub(crate) fn read(said: &[String], file: Option<&Path>) -> Result<Vec<Line>, String> {
     let mut lines = Vec::new();
     for (index, text) in said.iter().enumerate() {
         let place = format!("--site {}", index + 1);

@@ -65,12 +65,32 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     assert!(site.path("cache/a.test").is_dir() && site.path("cache/_.b.test").is_dir());
 
     site.write("sites", &format!("{two}c.test\n"));
-    assert!(asked(&site, "reload").status.success());
-    wait_for("the wrong line to be told", || site.read("err").contains("sites:5: something is missing"));
+    // The command ends with what came of it: nobody has to look into a log.
+    let refused = asked(&site, "reload");
+    assert_eq!(refused.status.code(), Some(1));
+    let goes_on = format!("process {} goes on with what it has read before", child.id());
+    for part in ["sites:5: something is missing", &goes_on] {
+        assert!(stderr(&refused).contains(part), "{part}: {}", stderr(&refused));
+    }
+    assert!(site.read("err").contains("sites:5: something is missing"));
     assert_eq!((seen(&site, "a.test").1, seen(&site, "c.test").0), ("of a".to_owned(), 421));
     site.write("sites", &format!("{two}{}", line("c.test", "c", &c)));
-    assert!(asked(&site, "reload").status.success());
-    wait_for("the third site", || seen(&site, "c.test").1 == "of c");
+    let taken = asked(&site, "reload");
+    assert!(taken.status.success(), "{}", stderr(&taken));
+    assert_eq!(stdout(&taken), format!("process {} has read everything anew\n", child.id()));
+    assert_eq!(seen(&site, "c.test").1, "of c", "it is the new configuration that runs");
+    // The doctor has to know which of them is meant.
+    let doctor = |url: &[&str]| {
+        let output = myriad().arg("doctor").args(url).arg("-p").arg(&site.folder).output().expect("a doctor");
+        assert_eq!(output.status.code(), Some(3));
+        stderr(&output)
+    };
+    let told = doctor(&[]);
+    assert!(told.contains("several sites: a.test, *.b.test, c.test; name one"), "{told}");
+    let told = doctor(&["http://x.b.test/", "--at", "127.0.0.1:9"]);
+    assert!(told.contains("does Myriad run there?"), "{told}");
+    let told = doctor(&["http://d.test/"]);
+    assert!(told.contains("d.test is none of the sites that are served: a.test"), "{told}");
     assert_eq!(seen(&site, "a.test").2.as_deref(), Some("HIT"), "the others keep their pages");
     assert!(asked(&site, "stop").status.success());
     assert!(child.wait().expect("end").success());
