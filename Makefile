@@ -10,7 +10,7 @@ MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build dashboard profile dist static deb rpm site test-container test-package test-static test-takeover test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
+.PHONY: help up build dashboard profile dist static deb rpm site test-container test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -54,6 +54,15 @@ test-package: ## the package on bare roots of Debian 12 and 13: install, page ov
 	MYRIAD_COMPRESSION=none CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad
 	MYRIAD_COMPRESSION=none MYRIAD_VERSION=999 CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad
 	packaging/test-package target/packages/myriad_[0-8]*.deb target/packages/myriad_999_*.deb
+
+test-machine: ## the package on a Debian 12 and 13 that is booted for it: systemd, AppArmor, WordPress, 50,000 connections, reboot (as root)
+	@$(NEEDS_CARGO)
+	@scripts/install-packages package machine up
+	@$(MAKE) --no-print-directory build
+	mkdir -p target/packages/test && strip -o target/packages/test/myriad target/release/myriad
+	MYRIAD_COMPRESSION=none CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad
+	MYRIAD_COMPRESSION=none MYRIAD_VERSION=999 CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad
+	packaging/test-machine target/packages/myriad_[0-8]*.deb target/packages/myriad_999_*.deb
 
 test-takeover: ## myriad takeover under a real systemd: nginx, Myriad, nginx again, in a booted root of Debian (as root)
 	@$(NEEDS_CARGO)

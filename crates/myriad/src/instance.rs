@@ -184,7 +184,8 @@ impl Holder {
         let pid = pid.parse().ok().filter(|&pid: &i32| pid > 0).and_then(Pid::from_raw)?;
         let since = UNIX_EPOCH.checked_add(Duration::from_secs(since_s.parse().ok()?))?;
         // Without control characters: the text is written to a terminal.
-        let shown = |text: &str| text.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect();
+        let shown =
+            |text: &str| text.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect();
         let mut refused = Vec::new();
         while let Some((line, rest)) = told.strip_prefix(REFUSED).and_then(|rest| rest.split_once('\n')) {
             refused.push(shown(line));
@@ -201,7 +202,8 @@ impl Holder {
     pub(crate) fn signal(&self, signal: Signal) -> Result<OwnedFd, String> {
         let process = self.process()?;
         pidfd_send_signal(&process, signal).map_err(|error| {
-            let who = if error == rustix::io::Errno::PERM { ": ask as root, or as who started it" } else { "" };
+            let who =
+                if error == rustix::io::Errno::PERM { ": ask as root, or as who started it" } else { "" };
             format!("kill({}) failed ({}){who}", self.pid, reason(&error.into()))
         })?;
         Ok(process)

@@ -27,16 +27,26 @@ pub(crate) enum Named {
 impl Named {
     pub(crate) fn of(server: &Options) -> Self {
         let paths = Paths::new(server);
-        if server.configuration.is_some() {
-            return Self::Configuration(paths);
-        }
         let is_there = paths.configuration.exists();
-        match &server.prefix {
-            Some(_) if is_there => Self::Configuration(paths),
-            Some(_) => Self::Preset(paths.prefix),
-            None if !is_there => Self::Preset(wordpress::prefix(None)),
-            None if server.directives.is_some() || serves(&paths) => Self::Configuration(paths),
-            None => running_preset().map_or(Self::Configuration(paths), Self::Preset),
+        Self::among(server, paths, is_there, serves, running_preset)
+    }
+
+    /// Chooses by what the command line says, whether the file of the configuration is there, whether its server runs, and which preset
+    /// does. The last two are asked only where they matter: they take a look at sockets.
+    fn among(
+        server: &Options,
+        paths: Paths,
+        is_there: bool,
+        serves: impl FnOnce(&Paths) -> bool,
+        preset: impl FnOnce() -> Option<PathBuf>,
+    ) -> Self {
+        match (&server.configuration, &server.prefix) {
+            (Some(_), _) => Self::Configuration(paths),
+            (None, Some(_)) if is_there => Self::Configuration(paths),
+            (None, Some(_)) => Self::Preset(paths.prefix),
+            (None, None) if !is_there => Self::Preset(wordpress::prefix(None)),
+            (None, None) if server.directives.is_some() || serves(&paths) => Self::Configuration(paths),
+            (None, None) => preset().map_or(Self::Configuration(paths), Self::Preset),
         }
     }
 }
@@ -58,4 +68,33 @@ fn running_preset() -> Option<PathBuf> {
     let of_system = wordpress::prefix_of_system();
     let is_there = socket::beside(&wordpress::pid_file(Some(of_system))).exists();
     (own != of_system && is_there).then(|| of_system.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_that_runs_is_meant_where_none_is_named() {
+        let paths =
+            || Paths { prefix: "/p".into(), configuration: "/p/conf/nginx.conf".into(), error_log: None };
+        let nothing = Options::default();
+        let with_prefix = Options { prefix: Some("/p".into()), ..Options::default() };
+        let with_file = Options { configuration: Some("a.conf".into()), ..Options::default() };
+        let configuration = || Named::Configuration(paths());
+        let preset = |prefix: &str| Named::Preset(prefix.into());
+        let own = Named::Preset(wordpress::prefix(None));
+        for (server, is_there, serves, running, expected) in [
+            (&nothing, true, true, Some("/a"), configuration()),
+            (&nothing, true, false, Some("/a"), preset("/a")),
+            (&nothing, true, false, None, configuration()),
+            (&nothing, false, false, None, own),
+            (&with_prefix, true, false, Some("/a"), configuration()),
+            (&with_prefix, false, false, Some("/a"), preset("/p")),
+            (&with_file, false, false, Some("/a"), configuration()),
+        ] {
+            let found = Named::among(server, paths(), is_there, |_| serves, || running.map(PathBuf::from));
+            assert_eq!(found, expected, "{is_there} {serves} {running:?}");
+        }
+    }
 }

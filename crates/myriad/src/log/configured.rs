@@ -6,8 +6,8 @@ use myriad_conf::Settings;
 use myriad_conf::model::{HttpConf, LogEscape};
 use myriad_tally::Layout;
 
-use crate::configuration::Origin;
 use crate::cli;
+use crate::configuration::Origin;
 use crate::named::Named;
 use crate::paths::Paths;
 

@@ -163,4 +163,13 @@ mod tests {
             assert!(parsed(arguments).expect_err(part).contains(part), "{arguments:?}");
         }
     }
+
+    #[test]
+    fn site_is_no_root() {
+        let site = std::env::temp_dir().join(format!("myriad-tune-site-{}", std::process::id()));
+        std::fs::create_dir_all(site.join("wp-includes")).expect("a folder");
+        let told = parsed(&["--root", &site.display().to_string()]).expect_err("no root");
+        assert!(told.contains("myriad tune takes a site by --site"), "{told}");
+        std::fs::remove_dir_all(&site).expect("removed");
+    }
 }

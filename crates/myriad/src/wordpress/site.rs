@@ -61,18 +61,15 @@ impl Options {
     fn plain_listens(&self, https: &Https, as_root: bool, warnings: &mut Vec<String>) -> Vec<String> {
         let usual = if as_root { "80" } else { "8080" };
         let listen = self.listen.as_deref().unwrap_or(usual);
+        let both = self.listen.is_none() && https::has_ipv6();
         let mut listens = vec![listen.to_owned()];
-        if https.domains.is_empty() {
-            return listens;
-        }
-        if https::port(listen) != Some("80") {
+        listens.extend(both.then(|| format!("[::]:{usual}")));
+        if !https.domains.is_empty() && https::port(listen) != Some("80") {
             warnings.push(format!(
                 "wordpress: authorities ask for {} on port 80, and --listen is {listen}: see to it that port 80 leads there",
                 https.domains.join(", ")
             ));
         }
-        let both = self.listen.is_none() && https::has_ipv6();
-        listens.extend(both.then(|| format!("[::]:{usual}")));
         listens
     }
 
