@@ -8,13 +8,14 @@
 //! end: only that it is locked says that a server runs.
 //!
 //! ```text
-//! PROCESS STARTED-S BEGUN ENDED        reloads, counted
-//! ! LINE                               why the last of them was refused, any number of lines
+//! PROCESS STARTED-S
+//! reloads BEGUN ENDED
+//! ! LINE                 why the last of them was refused, any number of lines
 //! FACTS
 //! ```
 
 use std::fs::{self, File, Permissions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -30,9 +31,12 @@ use crate::pidfile::reason;
 /// Attempts, and the pause between them: a command that looks whether the lock is held holds it for a moment.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
-/// What a line begins with that says why a reload was refused.
+/// What the line of reloads begins with, and each that says why the last one was refused.
+const RELOADS: &str = "reloads ";
 const REFUSED: &str = "! ";
-/// Most bytes of a lock that are read: more than the facts of many sites take.
+/// What is told before a server handles its signals.
+const STARTING: &str = "starting\n";
+/// Most bytes of a lock that are read: more than the facts of many sites, and why they were refused, take.
 const LONGEST: u64 = 1 << 20;
 
 /// Reloads of a server, and why the last one was refused, if it was.
@@ -105,7 +109,7 @@ impl Instance {
                 }
                 Ok(()) => {
                     let instance = Self { file, since: SystemTime::now() };
-                    instance.tell(&Reloads::default(), "starting\n").map_err(|error| failed(&error))?;
+                    instance.tell(&Reloads::default(), STARTING).map_err(|error| failed(&error))?;
                     return Ok(instance);
                 }
                 Err(TryLockError::WouldBlock) => sleep(PAUSE),
@@ -130,7 +134,7 @@ impl Instance {
     pub(crate) fn tell(&self, reloads: &Reloads, told: &str) -> io::Result<()> {
         let since_s = self.since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let Reloads { begun, ended, refused } = reloads;
-        let mut text = format!("{} {since_s} {begun} {ended}\n", std::process::id());
+        let mut text = format!("{} {since_s}\n{RELOADS}{begun} {ended}\n", std::process::id());
         for line in refused.iter().flat_map(|lines| lines.lines()) {
             text.extend([REFUSED, line, "\n"]);
         }
@@ -167,20 +171,46 @@ pub(crate) fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
         Err(TryLockError::WouldBlock) => {}
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    let mut text = String::new();
-    (&mut file).take(LONGEST).read_to_string(&mut text)?;
-    let holder = Holder::read(&text, known.uid());
-    holder.map(Some).ok_or_else(|| io::Error::other("its holder has not yet said which process it is"))
+    for attempt in 0..ATTEMPTS {
+        if attempt > 0 {
+            sleep(PAUSE);
+        }
+        // It is empty for the moment in which it is written.
+        let mut text = String::new();
+        file.rewind()?;
+        (&mut file).take(LONGEST).read_to_string(&mut text)?;
+        if let Some(holder) = Holder::read(&text, known.uid()) {
+            return Ok(Some(holder));
+        }
+    }
+    Err(io::Error::other("its holder has not yet said which process it is"))
+}
+
+/// The same for a command; the error is a sentence.
+pub(crate) fn held(prefix: &Path) -> Result<Option<Holder>, String> {
+    holder(prefix).map_err(|error| {
+        let path = path(prefix);
+        let who = if error.kind() == io::ErrorKind::PermissionDenied {
+            ": ask as root, or as who started it"
+        } else {
+            ""
+        };
+        format!("\"{}\": {}{who}", path.display(), reason(&error))
+    })
 }
 
 impl Holder {
     /// Reads what [`Instance::tell`] wrote.
     fn read(text: &str, owner: u32) -> Option<Self> {
         let (first, mut told) = text.split_once('\n')?;
-        let mut words = first.split(' ');
-        let (pid, since_s) = (words.next()?, words.next()?);
-        let counts = words.next().zip(words.next());
-        let reloads = counts.and_then(|(begun, ended)| Some((begun.parse().ok()?, ended.parse().ok()?)));
+        let (pid, since_s) = first.split_once(' ')?;
+        let counts = told.strip_prefix(RELOADS).and_then(|rest| rest.split_once('\n'));
+        let mut reloads = None;
+        if let Some((counts, rest)) = counts {
+            let (begun, ended) = counts.split_once(' ')?;
+            reloads = Some((begun.parse().ok()?, ended.parse().ok()?));
+            told = rest;
+        }
         let pid = pid.parse().ok().filter(|&pid: &i32| pid > 0).and_then(Pid::from_raw)?;
         let since = UNIX_EPOCH.checked_add(Duration::from_secs(since_s.parse().ok()?))?;
         // Without control characters: the text is written to a terminal.
@@ -198,8 +228,11 @@ impl Holder {
     /// Sends a signal to the server; returns a descriptor of its process.
     ///
     /// # Errors
-    /// As [`Holder::process`]; or this process may not.
+    /// As [`Holder::process`]; or this process may not; or the server starts just now, and one of these signals would end it.
     pub(crate) fn signal(&self, signal: Signal) -> Result<OwnedFd, String> {
+        if self.told == STARTING && matches!(signal, Signal::HUP | Signal::USR1) {
+            return Err(format!("process {} is only starting: ask again in a moment", self.pid));
+        }
         let process = self.process()?;
         pidfd_send_signal(&process, signal).map_err(|error| {
             let who =

@@ -7,16 +7,17 @@
 //!                     it does not, but a preset does ---> the preset, as under myriad-wordpress.service
 //! ```
 
+use std::fs;
 use std::path::PathBuf;
 
-use crate::admin::socket;
 use crate::cli::Options;
 use crate::configuration::{self, Origin};
 use crate::instance::holder;
 use crate::paths::Paths;
+use crate::pidfile;
 use crate::wordpress;
 
-/// Server that a command line names, be it that it does not say which.
+/// Server that a command line names; where it names none, the one that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     Configuration(Paths),
@@ -32,7 +33,7 @@ impl Named {
     }
 
     /// Chooses by what the command line says, whether the file of the configuration is there, whether its server runs, and which preset
-    /// does. The last two are asked only where they matter: they take a look at sockets.
+    /// does. The last two are looked at only where they matter.
     fn among(
         server: &Options,
         paths: Paths,
@@ -51,23 +52,26 @@ impl Named {
     }
 }
 
-/// Whether somebody listens on the control socket of a configuration.
+/// Whether the server of a configuration runs, by its pid file. Of a file that cannot be read it is not known: then it is meant, and
+/// whoever asks is told what is wrong with it.
 fn serves(paths: &Paths) -> bool {
     let origin = Origin { paths: paths.clone(), directives: Vec::new(), preset: None };
-    let Ok(model) = configuration::read_main(&origin) else { return false };
-    socket::path(&model, paths).is_some_and(|(path, _)| socket::reach(&path).is_ok())
+    let Ok(model) = configuration::read_main(&origin) else { return true };
+    // A number that a crash has left may be another program's by now.
+    let own = fs::read("/proc/self/comm").unwrap_or_default();
+    let pid = pidfile::read(&paths.complete(model.main.pid.bytes()));
+    pid.is_ok_and(|pid| fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == own))
 }
 
 /// Prefix of the preset that runs: this user's, else the system's.
 fn running_preset() -> Option<PathBuf> {
     let own = wordpress::prefix(None);
-    if matches!(holder(&own), Ok(Some(_))) {
+    // A lock that may not be looked at is somebody's: whoever asks is told why it says nothing.
+    if !matches!(holder(&own), Ok(None)) {
         return Some(own);
     }
-    // Who may not look at the system's is told so when its socket refuses him.
     let of_system = wordpress::prefix_of_system();
-    let is_there = socket::beside(&wordpress::pid_file(Some(of_system))).exists();
-    (own != of_system && is_there).then(|| of_system.to_owned())
+    (own != of_system && !matches!(holder(of_system), Ok(None))).then(|| of_system.to_owned())
 }
 
 #[cfg(test)]
@@ -84,6 +88,7 @@ mod tests {
         let configuration = || Named::Configuration(paths());
         let preset = |prefix: &str| Named::Preset(prefix.into());
         let own = Named::Preset(wordpress::prefix(None));
+        let with_directive = Options { directives: Some(b"pid a;".to_vec()), ..Options::default() };
         for (server, is_there, serves, running, expected) in [
             (&nothing, true, true, Some("/a"), configuration()),
             (&nothing, true, false, Some("/a"), preset("/a")),
@@ -92,6 +97,7 @@ mod tests {
             (&with_prefix, true, false, Some("/a"), configuration()),
             (&with_prefix, false, false, Some("/a"), preset("/p")),
             (&with_file, false, false, Some("/a"), configuration()),
+            (&with_directive, true, false, Some("/a"), configuration()),
         ] {
             let found = Named::among(server, paths(), is_there, |_| serves, || running.map(PathBuf::from));
             assert_eq!(found, expected, "{is_there} {serves} {running:?}");

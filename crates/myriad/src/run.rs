@@ -15,7 +15,7 @@ use crate::configuration::{Configuration, Origin};
 use crate::daemon::{self, Birth};
 use crate::explain;
 use crate::generation;
-use crate::instance::{Holder, Instance, holder};
+use crate::instance::{Holder, Instance, held};
 use crate::logs::{self, Logs};
 use crate::named::Named;
 use crate::paths::Paths;
@@ -51,8 +51,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     };
     match options.request {
         Some(request) => match running_preset(&options) {
-            Some(holder) => said(holder.signal(request.signal()).map(drop)),
-            None => send(&origin, request),
+            Ok(Some(holder)) => said(holder.signal(request.signal()).map(drop)),
+            Ok(None) => send(&origin, request),
+            Err(error) => said(Err(error)),
         },
         None if options.certificates => certificates::run(&origin),
         None if options.test => test(&origin, &options),
@@ -264,10 +265,10 @@ fn send(origin: &Origin, request: Request) -> ExitCode {
 }
 
 /// The preset that runs, where the command line names no configuration that does.
-fn running_preset(options: &Options) -> Option<Holder> {
+fn running_preset(options: &Options) -> Result<Option<Holder>, String> {
     match Named::of(options) {
-        Named::Preset(prefix) => holder(&prefix).ok().flatten(),
-        Named::Configuration(_) => None,
+        Named::Preset(prefix) => held(&prefix),
+        Named::Configuration(_) => Ok(None),
     }
 }
 

@@ -274,8 +274,11 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Writes into the lock of the folder of a `myriad wordpress` which process this is, and what it does.
+    /// Writes into the lock of the folder of a `myriad wordpress` which process this is, and what it does; an heir writes for itself.
     fn tell_instance(&self) {
+        if self.succession.has_heir() {
+            return;
+        }
         if let Err(error) = self.announced.tell_instance(&self.current, &self.reload.counted) {
             self.log(Level::Alert, &format!("the lock of the folder: {}", reason(&error)));
         }
@@ -305,7 +308,10 @@ impl Supervisor {
 
     fn worker_gone(&mut self, worker: &WorkerProcess) {
         if self.reload.waits_for(worker.pid()) {
-            self.pending_failed(format!("worker process {} ended before it had read it", worker.pid()));
+            self.pending_failed(format!(
+                "worker process {} ended before it had taken the new configuration",
+                worker.pid()
+            ));
         }
         if self.ending.is_some() || !self.workers.accepting {
             return;

@@ -17,6 +17,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::admin::{Known, Words, help};
 use crate::configuration::Origin;
+use crate::instance::held;
 use crate::named::Named;
 use crate::pidfile::{self, reason};
 use crate::wordpress;
@@ -77,7 +78,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
 fn configured(words: &Words) -> Result<PathBuf, String> {
     let paths = match Named::of(&words.server) {
         Named::Configuration(paths) => paths,
-        Named::Preset(prefix) => return Ok(wordpress::pid_file(Some(&prefix))),
+        Named::Preset(prefix) => return of_preset(&prefix),
     };
     let directives = words.server.directives.clone().unwrap_or_default();
     let origin = Origin { paths, directives, preset: None };
@@ -89,6 +90,24 @@ fn configured(words: &Words) -> Result<PathBuf, String> {
         )
     })?;
     Ok(origin.paths.complete(configuration.model.main.pid.bytes()))
+}
+
+/// Pid file of a preset. Where it runs, it must name the process that holds the folder, of that user: another user's folder may hold
+/// any number.
+fn of_preset(prefix: &Path) -> Result<PathBuf, String> {
+    let path = wordpress::pid_file(Some(prefix));
+    if let Some(holder) = held(prefix)? {
+        holder.process()?;
+        if pidfile::read(&path)? != holder.pid {
+            let folder = prefix.display();
+            return Err(format!(
+                "{} does not name process {}, which holds {folder}",
+                path.display(),
+                holder.pid
+            ));
+        }
+    }
+    Ok(path)
 }
 
 /// Process that a pid file names, if it lives.

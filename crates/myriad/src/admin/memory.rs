@@ -18,7 +18,7 @@ Tells what holds the memory of the worker process, how near it is to its limit
   --json          : a JSON object
 
 Which server:
-  -c FILE         : the one with this configuration (default: as for -t)
+  -c FILE         : the one with this configuration (default: what runs)
   -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
   --socket PATH   : the one behind this control socket
 

@@ -116,12 +116,6 @@ impl Words {
     /// `--root`: the folder below which the files of the machine are.
     pub(crate) fn root(&self) -> Result<PathBuf, String> {
         let root = self.value("--root").map_or_else(|| "/".into(), PathBuf::from);
-        if root.join("wp-includes").is_dir() {
-            return Err(format!(
-                "--root {}: that is a WordPress, and --root is the root of a whole system; myriad tune takes a site by --site",
-                root.display()
-            ));
-        }
         if root.is_dir() { Ok(root) } else { Err(format!("--root {}: no such folder", root.display())) }
     }
 }

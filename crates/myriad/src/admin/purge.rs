@@ -36,7 +36,7 @@ the command returns, and after a restart.
   --json             : a JSON object a line
 
 Which server:
-  -c FILE            : the one with this configuration (default: as for -t)
+  -c FILE            : the one with this configuration (default: what runs)
   -p PREFIX          : the prefix; of a `myriad wordpress`, its --prefix
   --socket PATH      : the one behind this control socket
 

@@ -30,7 +30,7 @@ An order holds at once in all workers, over reloads, and until the next one; a
 the configuration says.
 
 Which server:
-  -c FILE         : the one with this configuration (default: as for -t)
+  -c FILE         : the one with this configuration (default: what runs)
   -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
   --socket PATH   : the one behind this control socket
 

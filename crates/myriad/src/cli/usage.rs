@@ -43,6 +43,8 @@ Options:
   --method NAME : the method for --explain (default: GET)
   -q            : suppress non-error messages during configuration testing
   -s signal     : send signal to a master process: stop, quit, reopen, reload
+                  (without -c and -p: to the server that runs, also that of
+                  a `myriad wordpress`)
   -p prefix     : set prefix path (default: /usr/local/myriad/; of a package
                   /var/lib/myriad/)
   -e filename   : set error log file (default: logs/error.log)

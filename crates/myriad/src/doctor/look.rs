@@ -89,8 +89,9 @@ fn address(
     }
     let home = wordpress.and_then(|wordpress| Target::parse(&wordpress.home).ok());
     let listens = |tls| if tls { &stack.listens_tls } else { &stack.listens }.as_deref().map(here);
-    // An address by https is asked by http where Myriad has no https: the TLS is a proxy's.
-    let home = home.filter(|home| !home.tls || listens(true).is_some()).map(|home| home.with_path("/"));
+    // An address by https is asked by http where Myriad has no https, for the TLS is a proxy's, and where the port is said.
+    let by_tls = options.at.is_none() && listens(true).is_some();
+    let home = home.filter(|home| !home.tls || by_tls).map(|home| home.with_path("/"));
     let at = |tls| options.at.clone().or_else(|| listens(tls));
     Ok(match (home, &stack.name, listens(false)) {
         (Some(home), _, _) => (home.clone(), at(home.tls)),

@@ -16,7 +16,8 @@ do, the worst first. Asks nobody but Myriad at the URL (on this machine, whateve
 the name leads to, unless --at says otherwise), php-fpm and the files.
 
   URL             : of the site (default: what WordPress says, at the address of
-                    the `myriad wordpress` that runs)
+                    the `myriad wordpress` that runs); of several sites that it
+                    serves by their names, the one that is meant
   --root DIR      : the folder of WordPress (default: the --root of that)
   --php ADDRESS   : php-fpm's socket, or HOST:PORT (default: the --php of that)
   --at HOST:PORT  : where Myriad listens (default: 127.0.0.1 and the URL's port)

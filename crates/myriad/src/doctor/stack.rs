@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::options::Options;
 use crate::instance::holder;
+use crate::named::Named;
 use crate::web::Target;
 use crate::wordpress::{self, SiteLine};
 
@@ -30,8 +31,13 @@ pub(super) struct Stack {
 /// # Errors
 /// It serves several sites, and none is named; or the one that is named is not among them.
 pub(super) fn find(options: &Options) -> Result<Stack, String> {
-    let prefix = wordpress::prefix(options.words.server.prefix.as_deref());
-    let running = std::path::absolute(prefix).ok().and_then(|prefix| holder(&prefix).ok().flatten());
+    let server = &options.words.server;
+    let running = match Named::of(server) {
+        Named::Preset(prefix) if options.words.socket.is_none() || server.prefix.is_some() => {
+            std::path::absolute(prefix).ok().and_then(|prefix| holder(&prefix).ok().flatten())
+        }
+        _ => None,
+    };
     let mut stack = Stack::default();
     let mut said = Vec::new();
     if let Some(running) = running {
@@ -67,7 +73,7 @@ pub(super) fn find(options: &Options) -> Result<Stack, String> {
     };
     let (mut root, mut php) = (value("--root"), value("--php"));
     if let Some(site) = of_sites {
-        stack.name = site.names.iter().find(|name| !name.starts_with('*')).cloned();
+        stack.name = site.names.iter().find_map(|name| plain(name)).map(str::to_owned);
         (root, php) = (Some(site.root.to_string_lossy().into_owned()), Some(site.php));
     }
     let root = options.root.clone().or_else(|| root.map(|root| below(stack.pid, &root)));
@@ -77,24 +83,48 @@ pub(super) fn find(options: &Options) -> Result<Stack, String> {
     Ok(stack)
 }
 
-/// The site that is meant: the only one, or the one with the URL's name.
+/// The site that is meant: the only one, or the one that the URL's name leads to.
+///
+/// # Errors
+/// There are several, or none of that name: a sentence.
 fn site_of(sites: Vec<SiteLine>, url: Option<&Target>) -> Result<SiteLine, String> {
-    let names = sites.iter().filter_map(|site| site.names.first().cloned()).collect::<Vec<_>>().join(", ");
-    let first = sites.first().and_then(|site| site.names.first().cloned()).unwrap_or_default();
-    let is_only = sites.len() == 1;
-    let host = url.map(|url| url.host().to_ascii_lowercase());
-    let stands_for = |name: &str, host: &str| match name.strip_prefix('*') {
-        Some(end) => host.ends_with(&end.to_ascii_lowercase()),
-        None => name.eq_ignore_ascii_case(host),
+    let known = sites.iter().filter_map(|site| site.names.first().cloned()).collect::<Vec<_>>().join(", ");
+    let Some(host) = url.map(|url| url.host().to_ascii_lowercase()) else {
+        let first = sites.iter().flat_map(|site| &site.names).find_map(|name| plain(name));
+        let first = first.unwrap_or("example.com").to_owned();
+        let mut sites = sites.into_iter();
+        return match (sites.next(), sites.next()) {
+            (Some(only), None) => Ok(only),
+            _ => Err(format!(
+                "there are several sites: {known}; name one, as in `myriad doctor http://{first}/`"
+            )),
+        };
     };
-    let is_meant = |site: &SiteLine| match &host {
-        Some(host) => site.names.iter().any(|name| stands_for(name, host)),
-        None => is_only,
+    let fit = |site: &SiteLine| site.names.iter().filter_map(|name| fit(name, &host)).max();
+    let best =
+        sites.into_iter().filter_map(|site| fit(&site).map(|fit| (fit, site))).max_by_key(|(fit, _)| *fit);
+    best.map(|(_, site)| site).ok_or_else(|| format!("{host} is none of the sites that are served: {known}"))
+}
+
+/// A host that a name stands for, if it stands for one: `example.com` for itself and for `.example.com`.
+fn plain(name: &str) -> Option<&str> {
+    let name = name.strip_prefix('.').unwrap_or(name);
+    (!name.contains('*')).then_some(name)
+}
+
+/// How closely a name fits a host, as `server_name` chooses: itself, then the longest wildcard before a name, then the longest one
+/// behind.
+fn fit(name: &str, host: &str) -> Option<(u8, usize)> {
+    let name = name.to_ascii_lowercase();
+    let below = |end: &str| host.strip_suffix(end).is_some_and(|rest| rest.ends_with('.'));
+    let (rank, fits) = match (name.strip_prefix("*."), name.strip_prefix('.'), name.strip_suffix(".*")) {
+        (Some(end), _, _) => (1, below(end)),
+        (_, Some(end), _) if host == end => (2, true),
+        (_, Some(end), _) => (1, below(end)),
+        (_, _, Some(start)) => (0, host.strip_prefix(start).is_some_and(|rest| rest.starts_with('.'))),
+        _ => (2, name == host),
     };
-    sites.into_iter().find(is_meant).ok_or_else(|| match host {
-        Some(host) => format!("{host} is none of the sites that are served: {names}"),
-        None => format!("there are several sites: {names}; name one, as in `myriad doctor http://{first}/`"),
-    })
+    fits.then_some((rank, name.len()))
 }
 
 /// Words of a process's command line, `--name=value` taken apart.
@@ -138,5 +168,39 @@ fn checked(root: &Path) -> Result<PathBuf, String> {
             file.display(),
             crate::pidfile::reason(&error)
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn site_is_the_one_that_the_url_leads_to() {
+        let site = |names: &str| {
+            let site = format!("{names} /var/www 127.0.0.1:9");
+            wordpress::read_sites(&[site], None).expect("a line").remove(0)
+        };
+        let lines = ["*.a.test", "shop.a.test", "*.b.a.test", ".c.test", "d.*"];
+        let sites = || lines.map(site).to_vec();
+        for (host, name) in [
+            ("x.a.test", "*.a.test"),
+            ("SHOP.a.test", "shop.a.test"),
+            ("x.b.a.test", "*.b.a.test"),
+            ("c.test", ".c.test"),
+            ("x.c.test", ".c.test"),
+            ("d.org", "d.*"),
+        ] {
+            let url = Target::parse(&format!("http://{host}/")).expect("a URL");
+            assert_eq!(site_of(sites(), Some(&url)).expect(host).names, [name], "{host}");
+        }
+        for host in ["a.test", "xa.test", "dx.org"] {
+            let url = Target::parse(&format!("http://{host}/")).expect("a URL");
+            assert!(site_of(sites(), Some(&url)).is_err(), "{host}");
+        }
+        let told = site_of(sites(), None).expect_err("several");
+        assert!(told.contains("as in `myriad doctor http://shop.a.test/`"), "{told}");
+        assert_eq!(site_of(vec![site("a.test")], None).expect("the only one").names, ["a.test"]);
+        assert_eq!(lines.map(plain), [None, Some("shop.a.test"), None, Some("c.test"), None]);
     }
 }

@@ -36,7 +36,7 @@ is no terminal, else the logs of the configuration.
   --json          : the answers as one JSON object
 
 Which configuration:
-  -c FILE         : this one (default: as for -t)
+  -c FILE         : this one (default: what runs)
   -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
 
 Exit status: 0; 1 after an error; 2 where nothing was found.

@@ -18,7 +18,7 @@ purges. Over ssh: ssh -t HOST myriad top
 Keys: 1 to 5 or Tab choose a view, p pauses, ? helps, q ends.
 
 Which server:
-  -c FILE         : the one with this configuration (default: as for -t)
+  -c FILE         : the one with this configuration (default: what runs)
   -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
   --socket PATH   : the one behind this control socket
 

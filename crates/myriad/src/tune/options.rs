@@ -88,6 +88,12 @@ impl Options {
             return Err("--force goes with --undo".into());
         }
         let root = words.root()?;
+        if root.join("wp-includes").is_dir() {
+            let root = root.display();
+            return Err(format!(
+                "--root {root}: that is a WordPress; name it by --site, and by --root the root of a system"
+            ));
+        }
         let memory = size(&words, "--memory")?;
         if let Some(memory) = memory.filter(|memory| !MEMORY.contains(memory)) {
             return Err(format!("--memory {}: from 512m to 16t", myriad_tune::amount(memory)));
@@ -169,7 +175,7 @@ mod tests {
         let site = std::env::temp_dir().join(format!("myriad-tune-site-{}", std::process::id()));
         std::fs::create_dir_all(site.join("wp-includes")).expect("a folder");
         let told = parsed(&["--root", &site.display().to_string()]).expect_err("no root");
-        assert!(told.contains("myriad tune takes a site by --site"), "{told}");
+        assert!(told.contains("name it by --site"), "{told}");
         std::fs::remove_dir_all(&site).expect("removed");
     }
 }

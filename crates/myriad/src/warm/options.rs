@@ -36,7 +36,7 @@ Pages that are fresh already are left out. It is the last whom Myriad calls
   --json          : the total as a JSON object
 
 Which server's pages are looked at:
-  -c FILE         : the one with this configuration (default: as for -t)
+  -c FILE         : the one with this configuration (default: what runs)
   -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
   --socket PATH   : the one behind this control socket
 

@@ -20,7 +20,7 @@ use super::preset::Preset;
 use crate::accounts;
 use crate::admin::{Known, Running, Words, help};
 use crate::configuration::Origin;
-use crate::instance::{Holder, holder};
+use crate::instance::{Holder, held, holder};
 use crate::paths::Paths;
 use crate::pidfile::reason;
 
@@ -41,8 +41,9 @@ Exit status: 0; 1 after an error, and where the worker process does not answer; 
 
 /// Longest time for a server to end, seconds: that of its worker, and time to be scheduled.
 const LONGEST_END_S: i64 = 30;
-/// Longest time for a reload; a pause between two looks at what came of it.
+/// Longest time for a reload.
 const LONGEST_RELOAD: Duration = Duration::from_mins(1);
+/// Pause between two looks at what came of it.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// Exit status if no server runs there, as of init scripts.
 const NOT_RUNNING: u8 = 3;
@@ -88,8 +89,7 @@ impl Command {
         words.at_most(0, "wordpress status")?;
         let said = words.value("--prefix").map(PathBuf::from).or(words.server.prefix);
         let prefix = std::path::absolute(prefix(said.as_deref())).map_err(|error| error.to_string())?;
-        let known = holder(&prefix).map_err(|error| format!("{}: {}", prefix.display(), reason(&error)))?;
-        let Some(holder) = known else {
+        let Some(holder) = held(&prefix)? else {
             eprintln!("myriad: wordpress: no server runs on {}", prefix.display());
             return Ok(ExitCode::from(NOT_RUNNING));
         };
@@ -111,7 +111,7 @@ fn reload(holder: &Holder, prefix: &Path) -> Result<(), String> {
         return Ok(());
     };
     // One that is under way is not the one that was asked for.
-    let asked = before.begun + 1;
+    let asked = before.begun.saturating_add(1);
     let deadline = Instant::now() + LONGEST_RELOAD;
     let mut polled = [PollFd::new(&process, PollFlags::IN)];
     while Instant::now() < deadline {

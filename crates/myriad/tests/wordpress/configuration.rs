@@ -27,6 +27,17 @@ fn print_shows_a_configuration_that_passes_the_test() {
 }
 
 #[test]
+fn visitors_come_by_both_protocols_unless_an_address_is_said() {
+    let site = site_with_wordpress();
+    let printed = |arguments: &[&str]| stdout(&command(&site, arguments).output().expect("print"));
+    let has_v6 = fs::read("/proc/net/if_inet6").is_ok_and(|interfaces| !interfaces.is_empty());
+    let text = printed(&["--php", "127.0.0.1:9", "--print"]);
+    assert_eq!(text.contains("listen [::]:80"), has_v6, "{text}");
+    let text = printed(&["--php", "127.0.0.1:9", "--listen", "8080", "--print"]);
+    assert!(text.contains("listen 8080;") && !text.contains("listen [::]"), "{text}");
+}
+
+#[test]
 fn a_folder_that_is_not_wordpress_is_refused_with_a_remedy() {
     let site = site_with_wordpress();
     fs::remove_file(site.path("html/index.php")).expect("remove");

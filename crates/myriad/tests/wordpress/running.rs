@@ -43,6 +43,14 @@ fn server_says_what_it_is_and_is_asked_reloaded_and_stopped_by_its_folder() {
 
     let worker = support::children_of(child.id());
     assert!(asked(&site, "reload").status.success());
+    // By the words of nginx, too.
+    let reloads = |count: u32| site.read("myriad.lock").contains(&format!("\nreloads {count} {count}\n"));
+    assert!(reloads(1));
+    for word in ["reload", "reopen"] {
+        let told = myriad().args(["-s", word, "-p"]).arg(&site.folder).output().expect("told");
+        assert!(told.status.success(), "{}", stderr(&told));
+    }
+    wait_for("another reload", || reloads(2));
     assert_eq!(support::get_path(dashboard, "/"), Some(200), "a reload keeps its port");
     assert!(asked(&site, "status").status.success());
     assert_eq!(support::children_of(child.id()), worker);
@@ -112,6 +120,16 @@ fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
     assert!(old.wait().expect("end").success());
     assert!(told(new), "the lock is the new one's now");
     another_is_refused();
+
+    // The command finds it by its folder, and believes no pid file that its holder has not written.
+    let upgrade = || myriad().args(["upgrade", "-p"]).arg(&site.folder).output().expect("an upgrade");
+    site.write("myriad.pid", &format!("{}\n", std::process::id()));
+    let doubted = stderr(&upgrade());
+    assert!(doubted.contains(&format!("myriad.pid does not name process {new}, which holds")), "{doubted}");
+    site.write("myriad.pid", &format!("{new}\n"));
+    let done = upgrade();
+    assert!(done.status.success(), "{}", stderr(&done));
+    wait_for("the heir to be told", || !is_alive(new) && !told(new));
     assert!(asked(&site, "stop").status.success());
     assert_eq!(asked(&site, "status").status.code(), Some(3));
 }
