@@ -38,7 +38,7 @@ pub(crate) use dashboard_place::Purpose;
 pub(crate) use https::SelfSigned;
 pub(crate) use kind::Kind;
 pub(crate) use options::Options;
-pub(crate) use prefix::{name, pid_file, prefix, prefix_of_system, prepare};
+pub(crate) use prefix::{ACCESS_LOG, logs, name, pid_file, prefix, prefix_of_system, prepare};
 pub(crate) use preset::Preset;
 pub(crate) use running::{Command, USAGE as RUNNING_USAGE, facts, greeting};
 pub(crate) use settings::largest_upload;

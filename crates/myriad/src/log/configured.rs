@@ -1,5 +1,6 @@
 //! Logs of a configuration: their files, and the formats of their lines.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use myriad_conf::Settings;
@@ -10,6 +11,7 @@ use crate::cli;
 use crate::configuration::Origin;
 use crate::named::Named;
 use crate::paths::Paths;
+use crate::wordpress;
 
 /// What a configuration says of its logs.
 #[derive(Debug, Default)]
@@ -48,9 +50,15 @@ impl Configured {
 
     /// The logs of `myriad wordpress` and `myriad php`, whose configuration is no file.
     fn of_preset(prefix: &Path) -> Self {
-        let folder = prefix.join("logs");
+        let folder = wordpress::logs(prefix);
+        let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());
+        let is_of_a_site =
+            |path: &PathBuf| path.to_string_lossy().ends_with(&format!(".{}", wordpress::ACCESS_LOG));
+        let mut access: Vec<_> = files.filter(is_of_a_site).collect();
+        access.sort();
+        access.insert(0, folder.join(wordpress::ACCESS_LOG));
         Self {
-            access: vec![(folder.join("access.log"), None)],
+            access: access.into_iter().map(|path| (path, None)).collect(),
             errors: vec![folder.join("error.log")],
             formats: Vec::new(),
         }

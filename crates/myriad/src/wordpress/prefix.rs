@@ -14,6 +14,14 @@ pub(crate) fn pid_file(said: Option<&Path>) -> PathBuf {
     prefix(said).join("myriad.pid")
 }
 
+/// Name of an access log; of several sites it begins with that of the site.
+pub(crate) const ACCESS_LOG: &str = "access.log";
+
+/// Folder of the logs.
+pub(crate) fn logs(prefix: &Path) -> PathBuf {
+    prefix.join("logs")
+}
+
 /// The prefix of whoever starts it as root, without `--prefix`.
 pub(crate) fn prefix_of_system() -> &'static Path {
     Path::new("/var/lib/myriad")
@@ -34,7 +42,7 @@ pub(super) fn default_prefix(as_root: bool) -> PathBuf {
 
 /// Makes the prefix and its folders, so that the first start needs no preparation.
 pub(crate) fn prepare(prefix: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(prefix.join("logs"))?;
+    std::fs::create_dir_all(logs(prefix))?;
     std::fs::create_dir_all(prefix.join("cache"))
 }
 

@@ -28,7 +28,7 @@ enum Takes {
 
 const ON_OFF: &[&str] = &["on", "off"];
 
-const KNOWN: [Known; 16] = [
+const KNOWN: [Known; 17] = [
     known("search", "off", Takes::Word(ON_OFF)),
     known("rest", "off", Takes::Word(ON_OFF)),
     known("multisite", "", Takes::Word(&["off", "subdirectories", "subdomains"])),
@@ -44,6 +44,7 @@ const KNOWN: [Known; 16] = [
     known("children", "", Takes::Number(100_000)),
     known("queue", "256", Takes::Number(100_000)),
     known("status", "", Takes::Path),
+    known("log", "off", Takes::Word(&["off", "combined", "json"])),
     known("dashboard", "", Takes::Port),
 ];
 

@@ -6,6 +6,7 @@ use super::checked::Checked;
 use super::https::Https;
 use super::kind::Kind;
 use super::options::Options;
+use super::prefix::{ACCESS_LOG, logs};
 use super::quoting::quoted;
 use super::settings::written_pages;
 use super::{children, network, plugin, sites};
@@ -53,6 +54,7 @@ impl Options {
                 ("https", https.server(prefix, &tls, &site.domains)?),
                 ("server_name", names),
                 ("root", quoted(&site.root)?),
+                ("log", self.log(site, prefix)?),
                 ("pool", pool),
                 ("cache", quoted(&cache.join(&site.zone))?),
                 ("zone", site.zone.clone()),
@@ -73,6 +75,18 @@ impl Options {
         let of_pools =
             pools.iter().map(|php| self.of_pool(sites, &pools, php)).collect::<Result<Vec<_>, _>>()?;
         Ok(fill(self.kind.preset(), &of_all, &[(EACH_POOL, &of_pools), (EACH_SITE, &of_sites)]))
+    }
+
+    /// The access log of a site, where it was asked for.
+    fn log(&self, site: &Checked, prefix: &Path) -> Result<String, String> {
+        let format = site.settings.get("log");
+        if format == "off" {
+            return Ok(String::new());
+        }
+        let name =
+            if self.is_several() { format!("{}.{ACCESS_LOG}", site.zone) } else { ACCESS_LOG.to_owned() };
+        let path = quoted(&logs(prefix).join(name))?;
+        Ok(format!("access_log {path} {format} buffer=64k flush=1s;"))
     }
 
     /// Values of a pool of php-fpm.
@@ -262,6 +276,7 @@ mod tests {
             ("purgers", " from 0.0.0.0"),
             ("purge_access", "deny all;"),
             ("clock", "K;"),
+            ("log", "L;"),
         ];
         let checked = Checked {
             kind,

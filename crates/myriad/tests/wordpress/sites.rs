@@ -40,7 +40,8 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     let line = |name: &str, folder: &str, php: &Origin| {
         format!("{name} {} 127.0.0.1:{}\n", root(&site, folder), php.port)
     };
-    let two = format!("# the sites\n{}\n{}", line("a.test,www.a.test", "a", &a), line("*.b.test", "b", &b));
+    let logged = line("a.test,www.a.test", "a", &a).replace('\n', " log=json\n");
+    let two = format!("# the sites\n{logged}\n{}", line("*.b.test", "b", &b));
     site.write("sites", &two);
     let file = site.path("sites").display().to_string();
     let listen = format!("127.0.0.1:{}", site.port);
@@ -94,6 +95,14 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     assert_eq!(seen(&site, "a.test").2.as_deref(), Some("HIT"), "the others keep their pages");
     assert!(asked(&site, "stop").status.success());
     assert!(child.wait().expect("end").success());
+    // Who asks for it has visitors written down, of that site alone.
+    let lines = site.read("logs/a.test.access.log");
+    assert_eq!(lines.matches("/page/").count(), 5, "{lines}");
+    assert!(!site.path("logs/access.log").exists() && !site.path("logs/_.b.test.access.log").exists());
+    let told = myriad().args(["log", "-p"]).arg(&site.folder).output().expect("a table");
+    for part in ["5 requests", "Most often not from the cache", "MISS"] {
+        assert!(stdout(&told).contains(part), "{part}: {}{}", stdout(&told), stderr(&told));
+    }
 }
 
 #[test]
