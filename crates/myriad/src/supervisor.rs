@@ -322,6 +322,7 @@ impl Supervisor {
             return;
         }
         self.workers.replace(worker);
+        self.reload_again();
     }
 
     fn keep_time(&mut self) {

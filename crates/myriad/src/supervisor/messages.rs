@@ -80,9 +80,7 @@ impl Supervisor {
         if !self.announced.is_made() {
             self.become_ready();
         }
-        if std::mem::take(&mut self.reload.again) {
-            self.reload();
-        }
+        self.reload_again();
     }
 
     /// Announces the server, since its first worker accepts.

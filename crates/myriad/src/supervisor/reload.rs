@@ -51,12 +51,17 @@ impl Supervisor {
         give_back_soon();
     }
 
-    /// The worker that a configuration waited for does not take it. What was asked for meanwhile is read now.
+    /// The worker that a configuration waited for does not take it. Another reload that was asked for meanwhile is still to be done.
     pub(super) fn pending_failed(&mut self, why: String) {
         let again = self.reload.again;
         self.reload.abandon();
+        self.reload.again = again;
         self.not_taken(vec![why]);
-        if again {
+    }
+
+    /// Does what was asked for while a reload was under way, now that it has ended.
+    pub(super) fn reload_again(&mut self) {
+        if std::mem::take(&mut self.reload.again) {
             self.reload();
         }
     }
@@ -125,6 +130,7 @@ impl Supervisor {
         self.log(Level::Emerg, why);
         if self.reload.waits_for(pid) {
             self.pending_failed(why.to_owned());
+            self.reload_again();
         }
     }
 

@@ -76,6 +76,33 @@ fn server_says_what_it_is_and_is_asked_reloaded_and_stopped_by_its_folder() {
 }
 
 #[test]
+fn reload_that_was_asked_for_meanwhile_is_done_where_the_first_has_failed() {
+    let site = site_with_wordpress();
+    let server = started(&site, &["--php", "127.0.0.1:9"]);
+    let reloads = |begun: u32, ended: u32| {
+        wait_for("reloads", || site.read("myriad.lock").contains(&format!("\nreloads {begun} {ended}\n")));
+    };
+    let worker = support::children_of(server.id())[0];
+    send("STOP", worker);
+    send("HUP", server.id());
+    reloads(1, 0);
+    send("HUP", server.id());
+    wait_for("the signal to be taken", || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).expect("status");
+        status.lines().any(|line| {
+            line.strip_prefix("ShdPnd:").is_some_and(|set| set.trim().trim_matches('0').is_empty())
+        })
+    });
+    send("KILL", worker);
+    reloads(2, 2);
+    assert!(site.read("err").contains("the new configuration was not taken"), "{}", site.read("err"));
+    let dashboard: u16 = site.read("dashboard/port").trim().parse().expect("a port");
+    wait_for("the new worker", || support::get_path(dashboard, "/") == Some(200));
+    wait_for("one worker", || support::children_of(server.id()).len() == 1);
+    assert!(asked(&site, "reload").status.success());
+}
+
+#[test]
 fn second_start_on_a_folder_is_refused_and_harms_the_first_in_nothing() {
     let site = site_with_wordpress();
     let mut first = started(&site, &["--php", "127.0.0.1:9"]);
