@@ -107,8 +107,12 @@ test: ## everything that must pass before a change lands
 	@scripts/install-h2spec
 	@scripts/check-dashboard
 	@$(MAKE) --no-print-directory lint deny
-	$(CARGO) test --workspace --no-fail-fast --lib --bins --tests
+	$(TESTED) $(CARGO) test --workspace --no-fail-fast --lib --bins --tests
 	$(if $(WITH_EXAMPLES),$(CARGO) test --doc --no-fail-fast $(WITH_EXAMPLES))
+
+# The binary that this same command builds. Built by itself, as single tests do, its dependencies have other features, and are all
+# compiled once more.
+TESTED = MYRIAD_TEST_BINARY=$${MYRIAD_TEST_BINARY:-$$(realpath -m "$${CARGO_TARGET_DIR:-target}")/debug/myriad}
 
 # Crates whose documentation holds code that runs: rustdoc takes a second or two for each crate, also where there is none.
 WITH_EXAMPLES = $(shell find crates -name '*.rs' -exec awk '/^ *\/\/[\/!] ```/ { if (FILENAME != file) inside = 0; file = FILENAME; inside = !inside; \
