@@ -23,20 +23,23 @@ pub(crate) fn signal_group(leader: u32, signal: Signal) {
 
 /// Whether a process lives; a zombie does not, its parent only has not looked yet.
 pub fn is_alive(pid: u32) -> bool {
-    stat(pid).is_some_and(|(state, _)| state != "Z")
+    stat(pid).is_some_and(|(lives, _)| lives)
 }
 
 /// The living children of a process.
 pub fn children_of(parent: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").expect("/proc");
     let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|&pid| stat(pid).is_some_and(|(state, of)| of == parent && state != "Z")).collect()
+    pids.filter(|&pid| stat(pid).is_some_and(|(lives, of)| of == parent && lives)).collect()
 }
 
-fn stat(pid: u32) -> Option<(String, u32)> {
+/// Whether a process lives, and its parent. Where the first thread is a zombie and others have not ended yet, it still has its sockets
+/// (proc(5): `state`, `ppid`, `num_threads`).
+fn stat(pid: u32) -> Option<(bool, u32)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = text.rsplit_once(") ")?.1.split(' ');
-    Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
+    let fields: Vec<_> = text.rsplit_once(") ")?.1.split(' ').collect();
+    let lives = *fields.first()? != "Z" || fields.get(17)?.parse::<u32>().ok()? > 1;
+    Some((lives, fields.get(1)?.parse().ok()?))
 }
 
 /// Whether root runs the tests, so that servers give their rights away.
