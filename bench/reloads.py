@@ -216,6 +216,17 @@ def reloads(folder, ports, count):
     return memory
 
 
+def wait_until_busy(folder):
+    """Waits until what a busy server takes is there, three minutes at most: traffic alone has it grow for a minute or two."""
+    before = 0
+    for _ in range(9):
+        time.sleep(20)
+        size = proportional_bytes(serving(folder))
+        if size < before * 1.005:
+            return
+        before = size
+
+
 def measured(folder, options):
     ports = free_port(), free_port()
     certificate(folder)
@@ -231,8 +242,8 @@ def measured(folder, options):
     try:
         for one in everybody:
             one.start()
-        # What a busy server takes is there before the first reload.
-        time.sleep(0 if options.alone else 20)
+        if not options.alone:
+            wait_until_busy(folder)
         memory = reloads(folder, ports, options.reloads)
         for when, (size, files) in zip(("first", "middle", "last"), memory):
             print(f"after the {when:6} reload: {size / 2**20:.1f} MB, {files} descriptors", flush=True)
