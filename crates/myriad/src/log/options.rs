@@ -17,7 +17,7 @@ Usage: myriad log [FILE]... [--hours] [--pages] [--slow] [--missed] [--floods]
 
 Reads access logs and error logs, and says what they come to. A FILE may be
 compressed by gzip; `-` is standard input. Without FILE: standard input if it
-is no terminal, else the logs of the configuration.
+is no terminal, else the logs of the server that runs.
 
   --hours         : status by hour
   --pages         : most asked for
