@@ -16,6 +16,7 @@ import shutil
 import signal
 import socket
 import ssl
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,8 @@ import h3
 from servers import MYRIAD, family, free_port, program, proportional_bytes, wait_until
 
 GROWTH = 1.05
+# Memory goes up and down with what is asked just now: what counts is the median of so many looks, two seconds apart.
+LOOKS = 5
 THREADS = 4
 # Requests of one curl.
 CURL = 5000
@@ -210,10 +213,17 @@ def reloads(folder, ports, count):
         os.kill(serving(folder), signal.SIGHUP)
         wait_until(lambda number=number: label(ports[0]) == f"r{number}", f"reload {number}")
         if number in (0, count // 2, count - 1):
-            # What is older ends with the exchanges that began with it.
-            time.sleep(2)
-            memory.append((proportional_bytes(serving(folder)), descriptors(serving(folder))))
+            memory.append((settled_bytes(folder), descriptors(serving(folder))))
     return memory
+
+
+def settled_bytes(folder):
+    """What the server takes once what is older has ended with the exchanges that began with it."""
+    sizes = []
+    for _ in range(LOOKS):
+        time.sleep(2)
+        sizes.append(proportional_bytes(serving(folder)))
+    return statistics.median(sizes)
 
 
 def wait_until_busy(folder):

@@ -271,4 +271,9 @@ impl Connection {
         }
         TcpInfo::of(self.local()?, peer)
     }
+
+    /// How many bytes the client has taken of all that was written to the connection; none where the kernel does not tell.
+    pub(crate) fn taken(&self) -> Option<u64> {
+        self.tcp_info()?.bytes_acked
+    }
 }

@@ -4,6 +4,7 @@
 //! only when it is asked for others, or when a thread ends. So short-lived heaps get threads of their own.
 
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
@@ -31,15 +32,26 @@ pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     done.or_else(|| work.take().map(|work| work())).expect("work is done once")
 }
 
-/// Gives back to the system what was freed, within half a second, on a thread of its own.
+/// How often the thread that gives back still does; 0 where there is none.
+static LEFT: AtomicUsize = AtomicUsize::new(0);
+
+/// Gives back to the system what was freed, within half a second, on a thread of its own. Asked again meanwhile, that thread begins
+/// anew: of reloads that follow each other quickly, many threads would each have a heap, and keep for each other what is free.
 pub fn give_back_soon() {
-    // Without a thread the memory is given back later.
-    let _ = Builder::new().name("give-back".to_owned()).spawn(|| {
-        for _ in 0..TIMES {
-            thread::sleep(AFTER);
-            myriad_memory::give_back();
+    if LEFT.swap(TIMES, Ordering::Relaxed) > 0 {
+        return;
+    }
+    let work = || loop {
+        thread::sleep(AFTER);
+        myriad_memory::give_back();
+        if LEFT.fetch_sub(1, Ordering::Relaxed) == 1 {
+            break;
         }
-    });
+    };
+    if Builder::new().name("give-back".to_owned()).spawn(work).is_err() {
+        // The memory is given back later.
+        LEFT.store(0, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]
@@ -61,5 +73,25 @@ mod tests {
     #[should_panic(expected = "the work's own")]
     fn panic_of_the_work_is_the_callers() {
         apart(|| panic!("the work's own"));
+    }
+
+    /// How many threads of this process give back.
+    fn giving_back() -> usize {
+        let threads = std::fs::read_dir("/proc/self/task").expect("threads");
+        let names =
+            threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+        names.filter(|name| name.trim_end() == "give-back").count()
+    }
+
+    #[test]
+    fn one_thread_gives_back_whoever_asks_and_ends() {
+        for _ in 0..20 {
+            give_back_soon();
+        }
+        // The one of this moment, and one that ends.
+        assert!(giving_back() <= 2, "{}", giving_back());
+        while giving_back() > 0 {
+            thread::sleep(AFTER);
+        }
     }
 }

@@ -128,11 +128,6 @@ pub(super) async fn rest<T>(
     .await
 }
 
-/// What the client has had of all that was written to its connection.
-fn taken(connection: &Connection) -> impl Fn() -> Option<u64> {
-    || connection.tcp_info()?.bytes_acked
-}
-
 /// What is still to be sent, in order: the queue, then the file or the stream.
 struct Sender {
     head: u64,
@@ -261,7 +256,7 @@ impl Sender {
                 }
                 Poll::Pending => {
                     connection.stall();
-                    let lapse = self.patience.poll(&connection.deadline, terms, &taken(connection), cx);
+                    let lapse = self.patience.poll(&connection.deadline, terms, &|| connection.taken(), cx);
                     return Poll::Ready(match ready!(lapse) {
                         Lapse::Silent => Progress { timed_out: true, ..self.progress(false, true) },
                         Lapse::Slow => self.too_slow(),
@@ -294,7 +289,7 @@ impl Sender {
     /// Notes that so much was written and the client is not waited for. True where it has taken too little.
     fn moved(&mut self, connection: &Connection, bytes: usize, terms: Terms) -> bool {
         connection.go_on();
-        self.patience.moved(bytes as u64, &connection.deadline, terms.rate, &taken(connection))
+        self.patience.moved(bytes as u64, &connection.deadline, terms.rate, &|| connection.taken())
     }
 
     fn too_slow(&self) -> Progress {

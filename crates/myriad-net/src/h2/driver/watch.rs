@@ -5,7 +5,6 @@ use std::task::{Context, Poll};
 use myriad_http::h2::ErrorCode;
 
 use super::{Clock, Driver, End, PARTING_MS};
-use crate::connection::Connection;
 use crate::h2::exchange::{Exchange, Stage};
 use crate::patience::{AS_MOVED, Lapse, Terms};
 use crate::service::Service;
@@ -13,11 +12,6 @@ use crate::service::Service;
 /// How long the end of a body that nobody needs is waited for at least before its stream is reset, milliseconds: a client
 /// that is about to end it is spared the reset.
 const TAILS_MS: u64 = 1000;
-
-/// What the client has had of all that was written to its connection.
-fn taken(connection: &Connection) -> impl Fn() -> Option<u64> {
-    || connection.tcp_info()?.bytes_acked
-}
 
 impl<S: Service> Driver<S> {
     /// Gives up the streams whose clients have kept their windows shut for too long, or open them too little; whether there
@@ -109,16 +103,15 @@ impl<S: Service> Driver<S> {
     /// Whether a client that was waited for, and takes so much now, took too little.
     pub(super) fn has_taken_too_little(&mut self, written: usize) -> bool {
         let rate = self.timeouts().min_rate;
-        let (deadline, taken) = (&self.connection.deadline, taken(&self.connection));
-        self.sending.moved(written as u64, deadline, rate, &taken)
+        self.sending.moved(written as u64, &self.connection.deadline, rate, &|| self.connection.taken())
     }
 
     /// Waits for the client to take what is written.
     fn await_taking(&mut self, cx: &Context<'_>) -> Poll<End> {
         let timeouts = self.timeouts();
         let terms = Terms { silence_ms: timeouts.send_ms, rate: timeouts.min_rate };
-        let (deadline, taken) = (&self.connection.deadline, taken(&self.connection));
-        self.sending.poll(deadline, terms, &taken, cx).map(|lapse| {
+        let connection = &self.connection;
+        self.sending.poll(&connection.deadline, terms, &|| connection.taken(), cx).map(|lapse| {
             self.late(lapse);
             if lapse == Lapse::Slow { End::TooSlow } else { End::TimedOut }
         })
