@@ -227,14 +227,14 @@ def settled_bytes(folder):
 
 
 def wait_until_busy(folder):
-    """Waits until what a busy server takes is there, three minutes at most: traffic alone has it grow for a minute or two."""
-    before = 0
-    for _ in range(9):
+    """Waits until what a busy server takes is there: a minute without a new most, five minutes in all. Traffic alone has it grow."""
+    most, looks = 0, 0
+    for _ in range(15):
         time.sleep(20)
         size = proportional_bytes(serving(folder))
-        if size < before * 1.005:
+        most, looks = (size, 0) if size > most * 1.005 else (most, looks + 1)
+        if looks == 3:
             return
-        before = size
 
 
 def measured(folder, options):

@@ -7,6 +7,7 @@ mod memory;
 mod observing;
 mod orders;
 mod reload;
+mod replaced;
 mod running;
 mod sockets;
 mod start_error;

@@ -1,6 +1,5 @@
 //! A reload: another configuration, with what the one before has kept.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use myriad_conf::Model;
@@ -8,26 +7,17 @@ use myriad_conf::Model;
 use super::history_file::history_path;
 use super::inherited::Inherited;
 use super::orders::Order;
+use super::replaced::Drained;
 use super::running::{Site, open_zones};
 use super::sockets::{number, run};
 use super::start_error::StartError;
-use crate::apart::{apart, give_back_soon};
+use crate::apart::apart;
 use crate::compile::{self, Surroundings};
-use myriad_exchange::runtime::Runtime;
-use myriad_stream::StreamRuntime;
-
-/// Called when the last exchange of a configuration that was replaced has ended.
-type Drained = Box<dyn FnOnce() + Send>;
 
 impl Site {
     /// Swaps the configuration. Exchanges under way end with the one they began with; `drained` is called when the
     /// last of them has.
-    pub fn reload(
-        &self,
-        model: &Model,
-        inherited: Inherited,
-        drained: Box<dyn FnOnce() + Send>,
-    ) -> Result<(), StartError> {
+    pub fn reload(&self, model: &Model, inherited: Inherited, drained: Drained) -> Result<(), StartError> {
         let mut inner = self.inner.lock();
         let inner = &mut *inner;
         self.logs.take(inherited.logs);
@@ -68,20 +58,7 @@ impl Site {
         inner.observing.follow(&runtime, history_path(model, &inherited.prefix));
         let previous = std::mem::replace(&mut inner.runtime, runtime);
         let streams = std::mem::replace(&mut inner.streams, streams);
-        watch(previous, streams, drained);
+        inner.replaced.add(previous, streams, drained);
         Ok(())
     }
-}
-
-/// Calls `drained` once nobody uses a replaced configuration any more.
-fn watch(runtime: Arc<Runtime>, streams: Option<Arc<StreamRuntime>>, drained: Drained) {
-    std::thread::spawn(move || {
-        let streams_go_on = || streams.as_ref().is_some_and(|streams| Arc::strong_count(streams) > 1);
-        while Arc::strong_count(&runtime) > 1 || streams_go_on() {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        drop((runtime, streams));
-        drained();
-        give_back_soon();
-    });
 }

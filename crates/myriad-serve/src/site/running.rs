@@ -21,6 +21,7 @@ use super::inherited::Inherited;
 use super::memory::{Subject, Watching};
 use super::observing::Observing;
 use super::orders::Order;
+use super::replaced::Watched;
 use super::sockets::{number, run};
 use super::start_error::StartError;
 use super::worker_life::Shared;
@@ -76,6 +77,8 @@ pub(super) struct Inner {
     pub observing: Observing,
     /// What watches the memory of the process.
     pub watching: Watching,
+    /// Configurations from before reloads, as long as exchanges use them.
+    pub replaced: Watched,
 }
 
 impl Site {
@@ -144,7 +147,18 @@ impl Site {
         kept.tls.settle(runtime.staples.iter().map(|planned| &planned.staple));
         let watching = Watching::begin(subject, &runtime, model.main.memory_limit)?;
         kept.generations += 1;
-        let inner = Inner { kept, numbers, quic, runtime, streams, workers, agents, observing, watching };
+        let inner = Inner {
+            kept,
+            numbers,
+            quic,
+            runtime,
+            streams,
+            workers,
+            agents,
+            observing,
+            watching,
+            replaced: Watched::default(),
+        };
         Ok(Self {
             inner: Mutex::new(inner),
             logs,

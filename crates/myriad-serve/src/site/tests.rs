@@ -74,6 +74,29 @@ fn site_starts_reloads_and_ends() {
 }
 
 #[test]
+fn each_replaced_configuration_is_heard_of_at_its_own_end() {
+    let site = Site::start(&model(""), inherited()).expect("a site");
+    let (drained, heard) = channel();
+    let mut used = None;
+    for number in 0..5 {
+        if number == 1 {
+            used = Some(Arc::clone(&site.inner.lock().runtime));
+        }
+        let drained = drained.clone();
+        let drained = Box::new(move || drained.send(number).unwrap_or_default());
+        site.reload(&model(""), inherited(), drained).expect("a reload");
+    }
+    let next = || heard.recv_timeout(Duration::from_secs(30)).expect("one that nobody uses");
+    let mut others: Vec<_> = (0..4).map(|_| next()).collect();
+    others.sort_unstable();
+    assert_eq!(others, [0, 2, 3, 4]);
+    drop(used);
+    assert_eq!(next(), 1);
+    site.quit();
+    site.wait();
+}
+
+#[test]
 fn purge_of_no_zone_and_one_that_cannot_be_written_down_are_refused() {
     let site = Site::start(&model(ZONE), inherited()).expect("a site");
     let command = Command::hard(What::url(b"a.test/").expect("a URL"));
