@@ -88,8 +88,8 @@ mod tests {
         for _ in 0..20 {
             give_back_soon();
         }
-        // The one of this moment, and one that ends.
-        assert!(giving_back() <= 2, "{}", giving_back());
+        // The one of this moment, and those that other tests had and that end: not one for each.
+        assert!(giving_back() < 10, "{}", giving_back());
         while giving_back() > 0 {
             thread::sleep(AFTER);
         }
