@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use myriad_exchange::runtime::Runtime;
 use myriad_stream::StreamRuntime;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 use crate::apart::give_back_soon;
 
@@ -40,15 +40,26 @@ struct All {
     is_watched: bool,
 }
 
+impl All {
+    /// Until when to rest: the newest is what is most likely to end.
+    fn pause(&self) -> Duration {
+        let newest = self.replaced.last().map_or(Duration::ZERO, |one| one.since.elapsed());
+        (newest / 8).clamp(SOONEST, LATEST)
+    }
+}
+
 /// All of them. While there is one, a thread looks at them; of reloads that follow each other quickly it is the same.
 #[derive(Clone, Default)]
-pub(super) struct Watched(Arc<Mutex<All>>);
+pub(super) struct Watched(Arc<(Mutex<All>, Condvar)>);
 
 impl Watched {
     /// Watches one more. Its memory goes back to the system at its end.
     pub(super) fn add(&self, runtime: Arc<Runtime>, streams: Option<Arc<StreamRuntime>>, drained: Drained) {
-        let mut all = self.0.lock();
+        let (all, more) = &*self.0;
+        let mut all = all.lock();
         all.replaced.push(Replaced { runtime, streams, drained, since: Instant::now() });
+        // It may rest for long on account of an older one.
+        more.notify_one();
         if !all.is_watched {
             let watched = self.clone();
             // Where no thread can be had, the next reload asks for one.
@@ -58,9 +69,11 @@ impl Watched {
     }
 
     fn watch(&self) {
+        let (all, more) = &*self.0;
         loop {
-            std::thread::sleep(self.pause());
-            let mut all = self.0.lock();
+            let mut all = all.lock();
+            let pause = all.pause();
+            more.wait_for(&mut all, pause);
             let over: Vec<_> = all.replaced.extract_if(.., |one| !one.is_used()).collect();
             let is_last = all.replaced.is_empty();
             all.is_watched = !is_last;
@@ -76,11 +89,5 @@ impl Watched {
                 return;
             }
         }
-    }
-
-    /// Until when to sleep: the newest is what is most likely to end.
-    fn pause(&self) -> Duration {
-        let newest = self.0.lock().replaced.last().map_or(Duration::ZERO, |one| one.since.elapsed());
-        (newest / 8).clamp(SOONEST, LATEST)
     }
 }
