@@ -1,5 +1,6 @@
 //! Known visitors: readers who are logged in, commenters. What they get from the cache is what PHP makes for them.
 
+mod nonces;
 mod parts;
 mod visitors;
 

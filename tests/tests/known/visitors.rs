@@ -9,7 +9,7 @@ use super::{PREPARE, SHOWS, host, screenshot, seen};
 /// So many are logged in at once.
 const SESSIONS: usize = 50;
 
-fn site() -> (WordPress, Server) {
+pub(crate) fn site() -> (WordPress, Server) {
     let site = WordPress::alone();
     fs::write(site.root().join("wp-content/mu-plugins/shows.php"), SHOWS).expect("a plugin");
     let server = site.serve_plugin_changed(|preset| patient(&preset));
@@ -41,12 +41,12 @@ fn made(server: &Server, cookie: &str, target: &str) -> Answer {
     answer
 }
 
-fn served(server: &Server, cookie: &str, target: &str) -> Answer {
+pub(crate) fn served(server: &Server, cookie: &str, target: &str) -> Answer {
     server.fetch(&Request::get(target).host(&host(server)).field("Cookie", cookie))
 }
 
 /// Makes readers, and gives the cookie of each, as a browser has it that is logged in.
-fn readers(site: &WordPress, server: &Server, count: usize) -> Vec<String> {
+pub(crate) fn readers(site: &WordPress, server: &Server, count: usize) -> Vec<String> {
     let code = format!(
         "for ($number = 100; $number < 100 + {count}; $number++) {{ \
          $id = wp_insert_user(['user_login' => \"reader$number\", 'user_pass' => 'x', 'user_email' => \"r$number@example.org\", \

@@ -370,18 +370,17 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * The page with tags in its places, or as other visitors see it.
+	 * Returns the page with tags in its places, or as anonymous visitors see it.
 	 *
-	 * @param string   $page   Page.
-	 * @param string[] $nonces What nonces in it were made for.
+	 * @param string $page Page.
 	 * @return array{0: string, 1: string[]} Page, and fields for its head.
 	 */
-	public static function finish( $page, $nonces ) {
+	public static function finish( $page ) {
 		if ( '' === self::$mark ) {
 			return array( $page, array() );
 		}
 		self::check( $page );
-		$names = self::nonce_names( $page, $nonces );
+		$names = self::nonce_names( $page );
 		/**
 		 * Filters whether known visitors may read the page, with parts of their own in its places.
 		 *
@@ -404,8 +403,8 @@ class Myriad_Cache_Known {
 		if ( ! $is_known ) {
 			return array( $whole, '' === self::$reason ? array() : array( 'X-Myriad-ESI: why="' . preg_replace( '/[^ -!#-+\-.-~]/', '_', self::$reason ) . '"' ) );
 		}
-		foreach ( $names as $nonce => $name ) {
-			$whole = str_replace( $nonce, self::tag( $name, $nonce, $token ), $whole );
+		foreach ( $names as $mark => $name ) {
+			$whole = str_replace( (string) $mark, self::tag( $name, Myriad_Cache_Nonces::nonce( $mark ), $token ), $whole );
 		}
 		return array( $whole, array( 'Surrogate-Control: content="ESI/1.0"', 'X-Myriad-ESI: known, joint=' . self::ARGUMENT . ', token=' . $token ) );
 	}
@@ -488,22 +487,20 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Names of the parts for the nonces of a page.
+	 * Returns the names of the parts for the nonces of a page.
 	 *
-	 * @param string   $page   Page.
-	 * @param string[] $nonces What they were made for.
-	 * @return array<string, string> By nonce.
+	 * @param string $page Page.
+	 * @return array<string, string> By mark.
 	 */
-	private static function nonce_names( $page, $nonces ) {
+	private static function nonce_names( $page ) {
 		$names = array();
-		foreach ( $nonces as $action ) {
-			$nonce = wp_create_nonce( '-1' === $action ? -1 : $action );
-			if ( false === strpos( $page, $nonce ) ) {
-				continue;
-			}
-			$names[ $nonce ] = self::nonce_name( $action );
-			if ( strlen( $names[ $nonce ] ) > self::MOST_NAME ) {
+		foreach ( Myriad_Cache_Nonces::in_page( $page ) as $mark => $action ) {
+			$names[ $mark ] = self::nonce_name( $action );
+			if ( strlen( $names[ $mark ] ) > self::MOST_NAME ) {
 				self::refuse( 'a nonce with a long name: ' . $action );
+			}
+			if ( ! Myriad_Cache_Nonces::is_safe( $page, (string) $mark ) ) {
+				self::refuse( 'a nonce outside of scripts, attributes and links of the site: ' . $action );
 			}
 		}
 		return $names;

@@ -25,13 +25,6 @@ class Myriad_Cache_Page {
 	const NONCE_RESERVE = HOUR_IN_SECONDS;
 
 	/**
-	 * What nonces were made for, as keys: all visitors share them.
-	 *
-	 * @var array<string, true>
-	 */
-	private static $nonces = array();
-
-	/**
 	 * What was made so far.
 	 *
 	 * @var string
@@ -46,10 +39,12 @@ class Myriad_Cache_Page {
 			return;
 		}
 		Myriad_Cache_Notes::start();
-		if ( Myriad_Cache_Known::is_offered() && ! self::has_own_cookie() ) {
-			Myriad_Cache_Known::start();
+		if ( ! self::has_own_cookie() ) {
+			Myriad_Cache_Nonces::start();
+			if ( Myriad_Cache_Known::is_offered() ) {
+				Myriad_Cache_Known::start();
+			}
 		}
-		add_filter( 'nonce_user_logged_out', array( __CLASS__, 'note_nonce' ), PHP_INT_MAX, 2 );
 		add_action( 'template_redirect', array( __CLASS__, 'hold' ), PHP_INT_MIN );
 	}
 
@@ -62,7 +57,7 @@ class Myriad_Cache_Page {
 		// phpcs:disable WordPress.Security.ValidatedSanitizedInput -- these are compared, and never shown.
 		$method  = isset( $_SERVER['REQUEST_METHOD'] ) ? $_SERVER['REQUEST_METHOD'] : '';
 		$asks    = isset( $_SERVER['HTTP_SURROGATE_CAPABILITY'] ) ? $_SERVER['HTTP_SURROGATE_CAPABILITY'] : '';
-		$is_page = ( 'GET' === $method || 'HEAD' === $method ) && false !== strpos( $asks, 'myriad=' );
+		$is_page = ( 'GET' === $method || 'HEAD' === $method ) && false !== strpos( $asks, 'myriad=' ) && wp_using_themes();
 		// phpcs:enable
 		// phpcs:ignore WordPress.Security.NonceVerification -- parts of pages are answered elsewhere.
 		$is_other = isset( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) || is_admin() || wp_doing_cron() || wp_doing_ajax() || ( defined( 'XMLRPC_REQUEST' ) && XMLRPC_REQUEST );
@@ -76,33 +71,6 @@ class Myriad_Cache_Page {
 	 */
 	private static function has_own_cookie() {
 		return (bool) preg_grep( '/^(?:wordpress_|wp-postpass|comment_author|woocommerce_|wp_woocommerce_|NO_CACHE$|PHPSESSID$)/', array_map( 'strval', array_keys( $_COOKIE ) ) );
-	}
-
-	/**
-	 * A nonce for a visitor who is not logged in: it stands in the page of all.
-	 *
-	 * @param mixed      $user_id User, 0 for none.
-	 * @param string|int $action  What it is for.
-	 * @return mixed
-	 */
-	public static function note_nonce( $user_id, $action = -1 ) {
-		self::$nonces[ (string) $action ] = true;
-		return $user_id;
-	}
-
-	/**
-	 * Whether a nonce stands in the page: WordPress makes some for scripts that the page does not have.
-	 *
-	 * @param string $page Page.
-	 * @return bool
-	 */
-	private static function has_nonce( $page ) {
-		foreach ( array_keys( self::$nonces ) as $action ) {
-			if ( false !== strpos( $page, wp_create_nonce( '-1' === (string) $action ? -1 : $action ) ) ) {
-				return true;
-			}
-		}
-		return false;
 	}
 
 	/**
@@ -131,9 +99,11 @@ class Myriad_Cache_Page {
 		if ( ! ( $phase & PHP_OUTPUT_HANDLER_FINAL ) ) {
 			return '';
 		}
-		list( $made, $fields ) = Myriad_Cache_Known::finish( self::$made, array_map( 'strval', array_keys( self::$nonces ) ) );
+		list( $made, $fields ) = Myriad_Cache_Known::finish( self::$made );
 		self::send_head( $fields );
 		self::$made = '';
+		$made       = Myriad_Cache_Nonces::settle( $made );
+		Myriad_Cache_Nonces::stop();
 		return $made;
 	}
 
@@ -146,11 +116,12 @@ class Myriad_Cache_Page {
 		if ( headers_sent() ) {
 			return;
 		}
+		Myriad_Cache_Nonces::settle_head();
 		header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ), false );
 		if ( defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) {
 			header( 'X-Accel-Expires: 0' );
 		} elseif ( 200 === http_response_code() && ! self::says_validity() ) {
-			header( 'X-Accel-Expires: ' . self::validity( time(), self::has_nonce( self::$made ) ) );
+			header( 'X-Accel-Expires: ' . self::validity( time(), (bool) Myriad_Cache_Nonces::in_page( self::$made ) ) );
 		}
 		foreach ( $fields as $field ) {
 			header( $field, false );

@@ -48,6 +48,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-health.php",
     "includes/class-myriad-cache-known.php",
     "includes/class-myriad-cache-lists.php",
+    "includes/class-myriad-cache-nonces.php",
     "includes/class-myriad-cache-notes.php",
     "includes/class-myriad-cache-page.php",
     "includes/class-myriad-cache-parts.php",

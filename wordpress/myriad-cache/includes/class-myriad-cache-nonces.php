@@ -1,0 +1,427 @@
+<?php
+/**
+ * Nonces in pages that several visitors share.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Replaces each nonce by a random mark while a shared page is made.
+ *
+ * The nonce of anonymous visitors is public, so that a comment may contain it. A mark is different in each request and never leaves it:
+ * what replaces a mark (the anonymous nonce, or an include for known visitors) cannot be placed by the author of a text.
+ */
+class Myriad_Cache_Nonces {
+
+	/**
+	 * Length of a nonce, bytes.
+	 */
+	const LENGTH = 10;
+
+	/**
+	 * Attributes whose value is an address.
+	 */
+	const ADDRESSES = array( 'action', 'archive', 'background', 'cite', 'classid', 'codebase', 'data', 'formaction', 'href', 'imagesrcset', 'longdesc', 'manifest', 'ping', 'poster', 'src', 'srcset', 'xlink:href' );
+
+	/**
+	 * User that marks are made for; empty while marks are off.
+	 *
+	 * @var string
+	 */
+	private static $user = '';
+
+	/**
+	 * Marks made in this request: the action and the anonymous nonce of each.
+	 *
+	 * @var array<string, array{0: string, 1: string}>
+	 */
+	private static $marks = array();
+
+	/**
+	 * Actions and nonce ticks that already have a mark, as keys.
+	 *
+	 * @var array<string, true>
+	 */
+	private static $marked = array();
+
+	/**
+	 * User of the nonce that is computed for a new mark, as the only item; empty otherwise.
+	 *
+	 * @var array
+	 */
+	private static $computing = array();
+
+	/**
+	 * Last bytes of the output, where they may be the first bytes of a mark.
+	 *
+	 * @var string
+	 */
+	private static $held = '';
+
+	/**
+	 * Turns marks on, for a request for a page.
+	 */
+	public static function start() {
+		self::$user = 'myriad-' . bin2hex( random_bytes( 16 ) );
+		add_filter( 'nonce_user_logged_out', array( __CLASS__, 'replace_user' ), PHP_INT_MAX, 2 );
+		add_filter( 'wp_redirect', array( __CLASS__, 'settle' ), PHP_INT_MAX );
+		add_filter( 'wp_mail', array( __CLASS__, 'settle_value' ), PHP_INT_MAX );
+		add_filter( 'pre_http_request', array( __CLASS__, 'settle_request' ), PHP_INT_MAX, 3 );
+		// Since WordPress 6.8 the first names are deprecated.
+		$is_old = version_compare( $GLOBALS['wp_version'], '6.8', '<' );
+		add_action( $is_old ? 'setted_transient' : 'set_transient', array( __CLASS__, 'settle_transient' ), 10, 3 );
+		add_action( $is_old ? 'setted_site_transient' : 'set_site_transient', array( __CLASS__, 'settle_site_transient' ), 10, 3 );
+		add_action( 'added_option', array( __CLASS__, 'settle_new_option' ), 10, 2 );
+		add_action( 'updated_option', array( __CLASS__, 'settle_option' ), 10, 3 );
+		add_action( 'added_post_meta', array( __CLASS__, 'settle_meta' ), 10, 4 );
+		add_action( 'updated_post_meta', array( __CLASS__, 'settle_meta' ), 10, 4 );
+		// A response that is no page, printed before WordPress chooses a template. A chunk size of 1 passes each piece on at once.
+		ob_start( array( __CLASS__, 'pass' ), 1 );
+	}
+
+	/**
+	 * Turns marks off after the page: nonces made from now on are those of anonymous visitors.
+	 */
+	public static function stop() {
+		self::$user  = '';
+		self::$marks = array();
+	}
+
+	/**
+	 * Filters the user of a nonce.
+	 *
+	 * @param mixed      $user_id User, 0 for an anonymous visitor.
+	 * @param string|int $action  What the nonce is for.
+	 * @return mixed
+	 */
+	public static function replace_user( $user_id, $action = -1 ) {
+		if ( self::$computing ) {
+			return self::$computing[0];
+		}
+		// A response of the REST interface may contain nonces in its head.
+		if ( '' === self::$user || ( defined( 'REST_REQUEST' ) && REST_REQUEST ) ) {
+			return $user_id;
+		}
+		$frame = debug_backtrace( 0, 4 )[3] ?? array(); // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the filter does not say whether a nonce is made or verified.
+		$name  = isset( $frame['function'] ) ? $frame['function'] : '';
+		if ( 'wp_verify_nonce' === $name ) {
+			$nonce = isset( $frame['args'][0] ) && is_string( $frame['args'][0] ) ? $frame['args'][0] : '';
+			return isset( self::$marks[ $nonce ] ) ? self::$user : $user_id;
+		}
+		if ( 'wp_create_nonce' !== $name ) {
+			return $user_id;
+		}
+		$key = wp_nonce_tick( $action ) . '|' . $action;
+		if ( ! isset( self::$marked[ $key ] ) ) {
+			self::$marked[ $key ] = true;
+
+			$nonce = self::computed( $action, $user_id );
+			$mark  = self::computed( $action, self::$user );
+			if ( self::LENGTH !== strlen( $nonce ) || self::LENGTH !== strlen( $mark ) ) {
+				self::$user = '';
+				Myriad_Cache_Known::refuse( 'wp_create_nonce() is of another plugin' );
+				return $user_id;
+			}
+			self::$marks[ $mark ] = array( (string) $action, $nonce );
+		}
+		return self::$user;
+	}
+
+	/**
+	 * Computes the nonce of a user.
+	 *
+	 * @param string|int $action  What the nonce is for.
+	 * @param mixed      $user_id User.
+	 * @return string
+	 */
+	private static function computed( $action, $user_id ) {
+		self::$computing = array( $user_id );
+		$nonce           = (string) wp_create_nonce( $action );
+		self::$computing = array();
+		return $nonce;
+	}
+
+	/**
+	 * Returns the marks in a page, with the action of each.
+	 *
+	 * @param string $page Page.
+	 * @return array<string, string>
+	 */
+	public static function in_page( $page ) {
+		$found = array();
+		foreach ( self::$marks as $mark => $made ) {
+			if ( false !== strpos( $page, (string) $mark ) ) {
+				$found[ (string) $mark ] = $made[0];
+			}
+		}
+		return $found;
+	}
+
+	/**
+	 * Returns the anonymous nonce that a mark represents.
+	 *
+	 * @param string $mark Mark.
+	 * @return string
+	 */
+	public static function nonce( $mark ) {
+		return self::$marks[ $mark ][1];
+	}
+
+	/**
+	 * Replaces marks by the nonces of anonymous visitors.
+	 *
+	 * @param mixed $text Text.
+	 * @return mixed
+	 */
+	public static function settle( $text ) {
+		return is_string( $text ) && self::$marks ? strtr( $text, array_map( array( __CLASS__, 'second' ), self::$marks ) ) : $text;
+	}
+
+	/**
+	 * Returns the nonce of a pair.
+	 *
+	 * @param array{0: string, 1: string} $made Action and nonce.
+	 * @return string
+	 */
+	private static function second( $made ) {
+		return $made[1];
+	}
+
+	/**
+	 * Replaces marks in a value of any type. A value without a mark is returned unchanged, objects in it are never changed in place.
+	 *
+	 * @param mixed $value Value.
+	 * @return mixed
+	 */
+	public static function settle_value( $value ) {
+		if ( ! self::$marks || ! ( is_string( $value ) || is_array( $value ) || is_object( $value ) ) ) {
+			return $value;
+		}
+		if ( is_string( $value ) ) {
+			return self::settle( $value );
+		}
+		try {
+			$text = serialize( $value ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- it is not stored.
+			return self::in_page( $text ) ? unserialize( self::settle( $text ) ) : $value; // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- marks and nonces have the same length.
+		} catch ( Throwable $error ) {
+			return $value; // What cannot be serialized cannot be stored either.
+		}
+	}
+
+	/**
+	 * Passes output on that no page holds.
+	 *
+	 * @param string $piece Piece.
+	 * @param int    $phase Bits that say whether it is the last piece.
+	 * @return string
+	 */
+	public static function pass( $piece, $phase ) {
+		if ( ! self::$marks && '' === self::$held ) {
+			return $piece;
+		}
+		$text       = self::settle( self::$held . $piece );
+		self::$held = '';
+		if ( ! ( $phase & PHP_OUTPUT_HANDLER_FINAL ) ) {
+			$length     = self::unfinished( $text );
+			self::$held = $length > 0 ? substr( $text, -$length ) : '';
+			$text       = $length > 0 ? substr( $text, 0, -$length ) : $text;
+		}
+		return $text;
+	}
+
+	/**
+	 * Returns the number of bytes at the close of a text that may be the first bytes of a mark.
+	 *
+	 * @param string $text Text.
+	 * @return int
+	 */
+	private static function unfinished( $text ) {
+		for ( $length = min( self::LENGTH - 1, strlen( $text ) ); $length > 0; --$length ) {
+			foreach ( array_keys( self::$marks ) as $mark ) {
+				if ( 0 === substr_compare( $text, substr( (string) $mark, 0, $length ), -$length ) ) {
+					return $length;
+				}
+			}
+		}
+		return 0;
+	}
+
+	/**
+	 * Replaces marks in the fields of the response's head.
+	 */
+	public static function settle_head() {
+		$fields = headers_list();
+		foreach ( $fields as $field ) {
+			$name = strtok( $field, ':' );
+			if ( self::settle( $field ) === $field || false === $name ) {
+				continue;
+			}
+			header_remove( $name );
+			foreach ( preg_grep( '/^' . preg_quote( $name, '/' ) . ':/i', $fields ) as $same ) {
+				header( self::settle( $same ), false );
+			}
+		}
+	}
+
+	/**
+	 * Replaces marks in a request that the site sends.
+	 *
+	 * @param mixed  $response Response of another filter, or false.
+	 * @param array  $args     Arguments of the request.
+	 * @param string $url      Address.
+	 * @return mixed
+	 */
+	public static function settle_request( $response, $args, $url ) {
+		$settled = array( self::settle( $url ), $args );
+		foreach ( array( 'body', 'headers' ) as $name ) {
+			if ( isset( $args[ $name ] ) ) {
+				$settled[1][ $name ] = self::settle_value( $args[ $name ] );
+			}
+		}
+		if ( false !== $response || array( $url, $args ) === $settled ) {
+			return $response;
+		}
+		return wp_remote_request( $settled[0], $settled[1] );
+	}
+
+	/**
+	 * Replaces marks in a transient that was just set: another request reads it.
+	 *
+	 * @param string $name    Name.
+	 * @param mixed  $value   Value.
+	 * @param int    $seconds Lifetime in seconds.
+	 */
+	public static function settle_transient( $name, $value, $seconds ) {
+		$settled = self::settle_value( $value );
+		if ( $settled !== $value ) {
+			set_transient( $name, $settled, $seconds );
+		}
+	}
+
+	/**
+	 * Replaces marks in a transient of the network.
+	 *
+	 * @param string $name    Name.
+	 * @param mixed  $value   Value.
+	 * @param int    $seconds Lifetime in seconds.
+	 */
+	public static function settle_site_transient( $name, $value, $seconds ) {
+		$settled = self::settle_value( $value );
+		if ( $settled !== $value ) {
+			set_site_transient( $name, $settled, $seconds );
+		}
+	}
+
+	/**
+	 * Replaces marks in a new option.
+	 *
+	 * @param string $name  Name.
+	 * @param mixed  $value Value.
+	 */
+	public static function settle_new_option( $name, $value ) {
+		self::settle_option( $name, null, $value );
+	}
+
+	/**
+	 * Replaces marks in an option that was just changed.
+	 *
+	 * @param string $name   Name.
+	 * @param mixed  $before Former value.
+	 * @param mixed  $value  Value.
+	 */
+	public static function settle_option( $name, $before, $value ) {
+		// settle_transient() handles transients.
+		$settled = self::settle_value( $value );
+		if ( $settled !== $value && ! preg_match( '/^_(?:site_)?transient_/', $name ) ) {
+			update_option( $name, $settled );
+		}
+	}
+
+	/**
+	 * Replaces marks in a field of a post.
+	 *
+	 * @param int    $meta_id Field.
+	 * @param int    $post_id Post.
+	 * @param string $name    Name of the field.
+	 * @param mixed  $value   Value.
+	 */
+	public static function settle_meta( $meta_id, $post_id, $name, $value ) {
+		$settled = self::settle_value( $value );
+		if ( $settled !== $value ) {
+			update_metadata_by_mid( 'post', $meta_id, $settled );
+		}
+	}
+
+	/**
+	 * Returns whether each occurrence of a mark is in a script or in an attribute that sends nothing to another host.
+	 *
+	 * Elsewhere a known visitor's own nonce could leave the site: in the link of a plugin that leads to another host.
+	 *
+	 * @param string $page Page.
+	 * @param string $mark Mark.
+	 * @return bool
+	 */
+	public static function is_safe( $page, $mark ) {
+		for ( $at = strpos( $page, $mark ); false !== $at; $at = strpos( $page, $mark, $at + 1 ) ) {
+			$before = substr( $page, 0, $at );
+			$script = strripos( $before, '<script' );
+			$is_in  = false !== $script && false === stripos( $before, '</script', $script ) && false !== strpos( $before, '>', $script );
+			if ( ! $is_in && ! self::is_safe_attribute( $before ) ) {
+				return false;
+			}
+		}
+		return true;
+	}
+
+	/**
+	 * Returns whether the byte after a text belongs to an attribute that sends nothing to another host.
+	 *
+	 * @param string $before Page up to a mark.
+	 * @return bool
+	 */
+	private static function is_safe_attribute( $before ) {
+		$open = array();
+		foreach ( array( '"', "'" ) as $quote ) {
+			$from = strrpos( $before, $quote );
+			if ( false !== $from ) {
+				$open[ $from ] = true;
+			}
+		}
+		// The nearest quotation mark may be a character of the value.
+		krsort( $open );
+		foreach ( array_keys( $open ) as $from ) {
+			if ( preg_match( '/[\s"\'\/]([a-z_:@][-\w:.@]*)\s*=\s*$/iD', substr( $before, max( 0, $from - 200 ), min( 200, $from ) ), $found ) ) {
+				return self::is_safe_value( strtolower( $found[1] ), substr( $before, $from + 1 ) );
+			}
+		}
+		$is_bare = preg_match( '/\s([a-z_:@][-\w:.@]*)=([^\s"\'<>=`]*)$/iD', substr( $before, -1000 ), $found );
+		return $is_bare && self::is_safe_value( strtolower( $found[1] ), $found[2] );
+	}
+
+	/**
+	 * Returns whether an attribute sends nothing to another host.
+	 *
+	 * @param string $name  Name of the attribute.
+	 * @param string $value Its value up to a mark.
+	 * @return bool
+	 */
+	private static function is_safe_value( $name, $value ) {
+		if ( 'style' === $name || 'srcdoc' === $name ) {
+			return false;
+		}
+		if ( ! in_array( $name, self::ADDRESSES, true ) ) {
+			return true;
+		}
+		// Browsers read a backslash as a slash, and ignore line breaks and tabs.
+		$value = strtr( trim( preg_replace( '/[\t\r\n]/', '', html_entity_decode( $value, ENT_QUOTES ) ) ), '\\', '/' );
+		if ( preg_match( '#^(?:https?:)?//#i', $value ) ) {
+			$host = strtolower( (string) wp_parse_url( $value, PHP_URL_HOST ) );
+			return in_array( $host, array( strtolower( (string) wp_parse_url( home_url(), PHP_URL_HOST ) ), strtolower( (string) wp_parse_url( site_url(), PHP_URL_HOST ) ) ), true );
+		}
+		return ! preg_match( '/^[^\/?#]*:/', $value );
+	}
+}
