@@ -67,14 +67,17 @@ impl Map {
         value.eval(env, frame, out)
     }
 
+    /// Returns the index of the line that matches `subject`. As in nginx, an empty subject matches no regular expression, not
+    /// even `~^$`.
     fn find<'m>(
         &'m self,
         subject: &[u8],
         frame: &mut Frame,
         matched: &mut Option<&'m Regex>,
     ) -> Result<Option<u32>, EvalError> {
+        let subject = if self.hostnames { subject.strip_suffix(b".").unwrap_or(subject) } else { subject };
         let named = self.find_name(subject, frame);
-        if named.is_some() {
+        if named.is_some() || subject.is_empty() {
             return Ok(named);
         }
         for (regex, index) in &self.regexes {
@@ -86,7 +89,7 @@ impl Map {
         Ok(None)
     }
 
-    /// The value of the entry that is no regular expression.
+    /// Returns the index of the line whose key is a text or a wildcard name that matches `subject`.
     fn find_name(&self, subject: &[u8], frame: &mut Frame) -> Option<u32> {
         if self.names.is_empty() {
             return None;
@@ -94,9 +97,6 @@ impl Map {
         let mut lower = frame.take_buffer();
         lower.extend_from_slice(subject);
         lower.make_ascii_lowercase();
-        if self.hostnames && lower.last() == Some(&b'.') {
-            lower.pop();
-        }
         let named = self.names.find(&lower).copied();
         frame.give_buffer(lower);
         named

@@ -44,7 +44,8 @@ impl ServerNames {
         self.regexes.push((regex, server));
     }
 
-    /// The server for a host in lower case without port. Captures of a regex go to the frame.
+    /// Returns the server for a host in lower case without port. A regex match writes its captures to the frame. As in nginx, no
+    /// regex is tried for an empty host (a request of HTTP/1.0 without `Host`).
     pub fn find(&self, host: &[u8], frame: &mut Frame) -> Result<Option<ServerId>, EvalError> {
         if let Some(&server) = self.exact.get(host) {
             return Ok(Some(server));
@@ -58,6 +59,9 @@ impl ServerNames {
             self.prefixes.iter().find(|(prefix, _)| host.len() > prefix.len() && host.starts_with(prefix));
         if let Some(&(_, server)) = prefix {
             return Ok(Some(server));
+        }
+        if host.is_empty() {
+            return Ok(None);
         }
         for (regex, server) in &self.regexes {
             if regex.matches(host, frame)? {
@@ -95,5 +99,16 @@ mod tests {
         assert_eq!(find(b"www.other.org"), Some(3));
         assert_eq!(find(b".example.com"), None);
         assert_eq!(find(b"elsewhere.net"), None);
+    }
+
+    #[test]
+    fn an_empty_host_matches_no_regex() {
+        let mut names = ServerNames::default();
+        names.add_regex(Regex::without_captures("^.*$").unwrap(), 1);
+        let mut frame = Frame::new();
+        assert_eq!(names.find(b"a", &mut frame).unwrap(), Some(1));
+        assert_eq!(names.find(b"", &mut frame).unwrap(), None);
+        names.add_exact(b"", 2);
+        assert_eq!(names.find(b"", &mut frame).unwrap(), Some(2));
     }
 }

@@ -171,6 +171,20 @@ fn an_absent_cookie_runs_no_pattern_and_a_present_one_is_found() {
 }
 
 #[test]
+fn an_empty_value_matches_no_pattern() {
+    for pattern in ["~ regex", "~* regex", "~^$ regex", "~.* regex", "~*^(a|)$ regex"] {
+        let lines = ["default default", pattern];
+        assert_eq!(mapped("$http_none", &lines, |request| request), "default", "{pattern}");
+        let lines = ["default default", pattern, " text"];
+        assert_eq!(mapped("$http_none", &lines, |request| request), "text", "{pattern}");
+    }
+    let host = |lines: &[&str], host: &str| mapped("$host", lines, |request| request.with("host", host));
+    assert_eq!(host(&["default default", "hostnames", "~.* regex"], "."), "default");
+    assert_eq!(host(&["default default", "hostnames", "~^a$ regex"], "a."), "regex");
+    assert_eq!(host(&["default default", "~.* regex"], "."), "regex");
+}
+
+#[test]
 fn wrong_lines_are_named() {
     let mut compiler = compiler();
     let lines = split(&["a 1", "A 2", "b", "~( 1", "c $nope", "default 1", "default 2", "x y z"]);
