@@ -31,9 +31,6 @@ pub fn of_uri(request: &Request, uri: &[u8], frame: &mut Frame, out: &mut Vec<u8
         }
         Rooting::Root => {}
     }
-    if out.ends_with(b"/") && uri.starts_with(b"/") {
-        out.pop();
-    }
     out.extend_from_slice(uri);
     Ok(())
 }

@@ -176,11 +176,8 @@ impl Compile<'_> {
 
     fn files(&mut self, settings: &Settings) -> FilePlace {
         let content = &settings.content;
-        // Its slash is that of the URI, as in nginx: `$document_root` is empty.
-        let is_all = !content.alias && content.root.bytes() == b"/";
-        let empty = Text::new(b"", content.root.span);
         FilePlace {
-            root: if is_all { self.template(&empty) } else { self.root(&content.root) },
+            root: self.root(content),
             rooting: match (content.alias, content.alias_prefix_len) {
                 (false, _) => Rooting::Root,
                 (true, Some(prefix)) => Rooting::Alias(prefix),
@@ -209,14 +206,17 @@ impl Compile<'_> {
         Arc::clone(known)
     }
 
-    /// A root without variables is made absolute once; one that starts with a variable is taken as it comes.
-    fn root(&mut self, root: &Text) -> Template {
-        if root.bytes().starts_with(b"$") {
-            return self.template(root);
+    /// Compiles `root` or `alias`. As in nginx, a root loses one slash at its end, so that `root /;` is empty, and a path that does
+    /// not start with a variable is made absolute.
+    fn root(&mut self, content: &settings::ContentSettings) -> Template {
+        let written = content.root.bytes();
+        let path = if content.alias { written } else { written.strip_suffix(b"/").unwrap_or(written) };
+        let path = Text::new(path, content.root.span);
+        if written.starts_with(b"/") || written.starts_with(b"$") {
+            return self.template(&path);
         }
-        let absolute = self.absolute(root);
-        let text = Text::new(absolute.as_os_str().as_encoded_bytes().to_vec(), root.span);
-        self.template(&text)
+        let absolute = self.absolute(&path);
+        self.template(&Text::new(absolute.as_os_str().as_encoded_bytes(), content.root.span))
     }
 
     fn try_files(&mut self, try_files: &settings::TryFiles, settings: &Settings) -> TryFiles {
@@ -232,7 +232,7 @@ impl Compile<'_> {
             },
         };
         let candidates: Box<[Candidate]> = try_files.candidates.iter().map(candidate).collect();
-        let root = self.root(&settings.content.root);
+        let root = self.root(&settings.content);
         let from = files::trusted_part(settings);
         let names = self.scripts.catalogue();
         let is_uri = |id| names.variable(id).reads_only(&[Reads::Uri, Reads::UriPart]);
