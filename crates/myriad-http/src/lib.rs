@@ -35,5 +35,5 @@ pub use error::ParseError;
 pub use fields::Fields;
 pub use head::{RequestHead, ResponseHead, Version};
 pub use known::Known;
-pub use method::Method;
+pub use method::{Method, MethodSet};
 pub use resets::Resets;

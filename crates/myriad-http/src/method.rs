@@ -116,29 +116,76 @@ impl Method {
     }
 }
 
+/// All methods but [`Method::Other`], in the order of their declaration.
+const NAMED: [Method; 17] = [
+    Method::Get,
+    Method::Head,
+    Method::Post,
+    Method::Put,
+    Method::Delete,
+    Method::Connect,
+    Method::Options,
+    Method::Trace,
+    Method::Patch,
+    Method::Purge,
+    Method::Propfind,
+    Method::Proppatch,
+    Method::Mkcol,
+    Method::Copy,
+    Method::Move,
+    Method::Lock,
+    Method::Unlock,
+];
+
+/// A set of methods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MethodSet(u32);
+
+impl MethodSet {
+    /// Returns the set of these methods.
+    pub const fn of(methods: &[Method]) -> Self {
+        let (mut bits, mut index) = (0, 0);
+        while index < methods.len() {
+            bits |= 1 << methods[index] as u8;
+            index += 1;
+        }
+        Self(bits)
+    }
+
+    /// Returns true if the set has no methods.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Returns true if the set contains `method`.
+    pub const fn contains(self, method: Method) -> bool {
+        self.0 & 1 << method as u8 != 0
+    }
+
+    /// Returns the methods of both sets.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Returns the methods of the set in the order of their declaration, without [`Method::Other`].
+    pub fn iter(self) -> impl Iterator<Item = Method> {
+        NAMED.into_iter().filter(move |method| self.contains(*method))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const NAMED: [Method; 17] = [
-        Method::Get,
-        Method::Head,
-        Method::Post,
-        Method::Put,
-        Method::Delete,
-        Method::Connect,
-        Method::Options,
-        Method::Trace,
-        Method::Patch,
-        Method::Purge,
-        Method::Propfind,
-        Method::Proppatch,
-        Method::Mkcol,
-        Method::Copy,
-        Method::Move,
-        Method::Lock,
-        Method::Unlock,
-    ];
+    #[test]
+    fn a_set_contains_the_methods_that_it_was_made_of() {
+        let set =
+            MethodSet::of(&[Method::Unlock, Method::Get]).union(MethodSet::of(&[Method::Put, Method::Other]));
+        assert_eq!(set.iter().collect::<Vec<_>>(), [Method::Get, Method::Put, Method::Unlock]);
+        assert!(set.contains(Method::Other) && !set.contains(Method::Head) && !set.is_empty());
+        assert!(MethodSet::of(&[]).is_empty() && MethodSet::default().is_empty());
+    }
 
     #[test]
     fn every_named_method_round_trips() {

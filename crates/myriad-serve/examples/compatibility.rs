@@ -74,7 +74,10 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
                  body ends; other lists with 501, as in nginx",
             ),
             ("`OPTIONS *`", "is answered by the server itself, with `Allow`; nginx answers 400"),
-            ("405", "says `Allow`, unless an origin answered it"),
+            (
+                "405",
+                "has `Allow` where Myriad refuses the method itself, not where the configuration or an origin does",
+            ),
             (
                 "long methods",
                 "a method that fills a whole buffer is answered with 400; nginx says 414 as of any long request line",

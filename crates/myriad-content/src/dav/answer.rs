@@ -30,7 +30,7 @@ pub(super) fn answered(exchange: &mut Exchange, changed: Vec<Vec<u8>>, done: Don
     }
     match done {
         Ok(status) => Step::Answer(answer(exchange, status)),
-        Err(failure) => failure.answer(&exchange.request),
+        Err(failure) => failure.answer(&mut exchange.request),
     }
 }
 

@@ -34,17 +34,17 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
     let asked = destination(request).and_then(|uri| Ok((uri, extent(request, moves)?, overwrites(request)?)));
     let (uri, extent, overwrites) = match asked {
         Ok(asked) => asked,
-        Err(failure) => return failure.answer(request),
+        Err(failure) => return failure.answer(&mut exchange.request),
     };
     let own = request.route.uri.clone();
     let targets = Target::of(exchange, &own).and_then(|own| Ok((own, Target::of(exchange, &uri)?)));
     let (source, destination) = match targets {
         Ok(targets) => targets,
-        Err(failure) => return failure.answer(&exchange.request),
+        Err(failure) => return failure.answer(&mut exchange.request),
     };
     let order = Order { source, destination, moves, overwrites, extent, access: rules.access };
     if let Err(failure) = order.check() {
-        return failure.answer(&exchange.request);
+        return failure.answer(&mut exchange.request);
     }
     let changed = vec![order.source.path.clone(), order.destination.path.clone()];
     let at_ms = exchange.request.received.at_ms;

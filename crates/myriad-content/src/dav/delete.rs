@@ -15,15 +15,15 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
     let uri = exchange.request.route.uri.clone();
     if let Some(depth) = too_shallow(&uri, rules.min_delete_depth) {
         let text = format!("insufficient URI depth:{depth} to DELETE");
-        return Failure::new(409, text).answer(&exchange.request);
+        return Failure::new(409, text).answer(&mut exchange.request);
     }
     let target = match Target::of(exchange, &uri) {
         Ok(target) => target,
-        Err(failure) => return failure.answer(&exchange.request),
+        Err(failure) => return failure.answer(&mut exchange.request),
     };
     let request = &exchange.request;
     if target.is_root {
-        return Failure::new(403, "the root cannot be deleted").answer(request);
+        return Failure::new(403, "the root cannot be deleted").answer(&mut exchange.request);
     }
     // What `Depth` is by itself depends on what is there.
     let depths = answer::depth(request, Depth::Infinity).and_then(|of_folder| {

@@ -5,8 +5,9 @@ use myriad_conf::registry::{
 };
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
+use myriad_http::{Method, MethodSet};
 
-use super::settings::{Access, DavSettings, Methods};
+use super::settings::{Access, DavSettings};
 
 const HSL: Contexts = Contexts::HSL;
 
@@ -54,16 +55,17 @@ pub(super) static ROWS: &[Directive] = &[
 
 fn dav_methods(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let choices = [
-        ("off", Methods::NONE),
-        ("PUT", Methods::PUT),
-        ("DELETE", Methods::DELETE),
-        ("MKCOL", Methods::MKCOL),
-        ("COPY", Methods::COPY),
-        ("MOVE", Methods::MOVE),
+        ("off", MethodSet::default()),
+        ("PUT", MethodSet::of(&[Method::Put])),
+        ("DELETE", MethodSet::of(&[Method::Delete])),
+        ("MKCOL", MethodSet::of(&[Method::Mkcol])),
+        ("COPY", MethodSet::of(&[Method::Copy])),
+        ("MOVE", MethodSet::of(&[Method::Move])),
     ];
-    let mut methods = if args.first { Methods::NONE } else { settings.feature::<DavSettings>().methods };
+    let mut methods =
+        if args.first { MethodSet::default() } else { settings.feature::<DavSettings>().methods };
     for index in 0..args.len() {
-        methods = methods.with(args.choice(index, &choices)?);
+        methods = methods.union(args.choice(index, &choices)?);
     }
     settings.feature_mut::<DavSettings>().methods = methods;
     Ok(())

@@ -7,6 +7,8 @@ use myriad_files::SystemError;
 use myriad_log::Level;
 use rustix::io::Errno;
 
+use crate::files::method_not_allowed;
+
 /// Why a file was not changed: a status, and what the error log is told.
 #[derive(Debug)]
 pub(super) struct Failure {
@@ -29,11 +31,11 @@ impl Failure {
         Self::new(status(Errno::from_io_error(error), absent), format!("{what} \"{path}\" failed ({shown})"))
     }
 
-    /// Tells the error log, and answers.
-    pub(super) fn answer(self, request: &Request) -> Step {
+    /// Logs the failure and returns the error to answer with.
+    pub(super) fn answer(self, request: &mut Request) -> Step {
         let level = if matches!(self.status, 500 | 507) { Level::Crit } else { Level::Error };
         request.log(level, format_args!("{}", self.text));
-        Step::Error(self.status)
+        if self.status == 405 { method_not_allowed(request) } else { Step::Error(self.status) }
     }
 }
 

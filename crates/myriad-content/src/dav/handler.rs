@@ -3,7 +3,7 @@
 use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::{Exchange, MethodHandler, Request, Step};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
-use myriad_http::Method;
+use myriad_http::{Method, MethodSet};
 
 use super::destination::destination;
 use super::ext::{self, Change, ExtSettings, LockZone, LockZones};
@@ -23,7 +23,7 @@ struct DavHandler {
 /// Takes the methods that `dav_methods` and `dav_ext_methods` name, where they name one.
 pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let (rules, ext) = (*settings.feature::<DavSettings>(), settings.feature::<ExtSettings>().clone());
-    if rules.methods.is_empty() && ext.is_empty() {
+    if rules.methods.union(ext.methods).is_empty() {
         return;
     }
     let zones = &compile.model().settings.feature::<LockZones>().0;
@@ -35,7 +35,11 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
 impl MethodHandler for DavHandler {
     fn takes(&self, request: &Request) -> bool {
         let method = request.received.head.method();
-        (self.rules.methods.has(method) || self.ext.has(method)) && !request.is_subrequest()
+        self.methods().contains(method) && !request.is_subrequest()
+    }
+
+    fn methods(&self) -> MethodSet {
+        self.rules.methods.union(self.ext.methods)
     }
 
     fn begin(&self, exchange: &mut Exchange) -> Step {
@@ -46,7 +50,7 @@ impl MethodHandler for DavHandler {
             Method::Lock | Method::Unlock => {
                 let Some(zone) = &self.zone else {
                     let text = format!("{} needs a zone of locks (dav_ext_lock)", method.as_str());
-                    return Failure::new(501, text).answer(&exchange.request);
+                    return Failure::new(501, text).answer(&mut exchange.request);
                 };
                 return if method == Method::Lock {
                     ext::lock(exchange, zone, self.rules.access)
@@ -58,10 +62,10 @@ impl MethodHandler for DavHandler {
         }
         if method != Method::Put && has_body(&exchange.request) {
             let text = format!("{} with body is unsupported", method.as_str());
-            return Failure::new(415, text).answer(&exchange.request);
+            return Failure::new(415, text).answer(&mut exchange.request);
         }
         if let Err(failure) = self.is_unlocked(exchange, method) {
-            return failure.answer(&exchange.request);
+            return failure.answer(&mut exchange.request);
         }
         match method {
             Method::Put => put::begin(exchange, &self.rules, self.zone.clone()),

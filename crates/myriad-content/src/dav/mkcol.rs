@@ -12,12 +12,12 @@ use super::target::Target;
 pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings) -> Step {
     let uri = exchange.request.route.uri.clone();
     if !uri.ends_with(b"/") {
-        return Failure::new(409, "MKCOL can create a collection only").answer(&exchange.request);
+        return Failure::new(409, "MKCOL can create a collection only").answer(&mut exchange.request);
     }
     let access = rules.access;
     match Target::of(exchange, &uri) {
         Ok(target) => answer::wait(vec![target.path.clone()], move || made(&target, access)),
-        Err(failure) => failure.answer(&exchange.request),
+        Err(failure) => failure.answer(&mut exchange.request),
     }
 }
 

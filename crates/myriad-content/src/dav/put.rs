@@ -25,10 +25,10 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
     let request = &exchange.request;
     let uri = request.route.uri.clone();
     if uri.ends_with(b"/") {
-        return Failure::new(409, "cannot PUT to a collection").answer(request);
+        return Failure::new(409, "cannot PUT to a collection").answer(&mut exchange.request);
     }
     if request.received.head.known(Known::ContentRange).is_some() {
-        return Failure::new(501, "PUT with range is unsupported").answer(request);
+        return Failure::new(501, "PUT with range is unsupported").answer(&mut exchange.request);
     }
     let rules = *rules;
     match Target::of(exchange, &uri) {
@@ -37,7 +37,7 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
             let done = written(exchange, rules, target, zone).await;
             answered(exchange, vec![path], done)
         }),
-        Err(failure) => failure.answer(&exchange.request),
+        Err(failure) => failure.answer(&mut exchange.request),
     }
 }
 

@@ -2,11 +2,10 @@
 
 use bytes::Bytes;
 use myriad_conf::registry::{Contexts, Directive, Set, exactly};
-use myriad_http::Method;
 use myriad_net::ResponseBody;
 
 use super::image::IMAGE;
-use myriad_exchange::exchange::{Answer, Exchange, Handler, Step};
+use myriad_exchange::exchange::{Answer, Exchange, GET_HEAD, Handler, Step};
 use myriad_exchange::feature::{PlannedHandler, planned};
 use myriad_exchange::runtime::SettingsCompiler;
 
@@ -36,16 +35,12 @@ impl PlannedHandler for EmptyGif {
 
 impl Handler for EmptyGif {
     fn begin(&self, exchange: &mut Exchange) -> Step {
-        if !matches!(exchange.request.received.head.method(), Method::Get | Method::Head) {
-            return Step::Error(405);
+        if !GET_HEAD.contains(exchange.request.received.head.method()) {
+            return Step::method_not_allowed(&mut exchange.request, GET_HEAD);
         }
         let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from_static(IMAGE)));
         answer.media_type = Some(b"image/gif"[..].into());
         answer.field(b"Last-Modified", MODIFIED);
         Step::Answer(answer)
-    }
-
-    fn only_reads(&self) -> bool {
-        true
     }
 }

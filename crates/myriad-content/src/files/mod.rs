@@ -12,6 +12,7 @@ mod tests;
 pub use compile::{precompressed, symlinks, trusted_part, validity};
 use myriad_exchange::feature::Feature;
 pub use static_file::FileHandler;
+pub(crate) use static_file::method_not_allowed;
 
 /// The feature, for the list of them.
 pub const FEATURE: Feature = Feature::new("content", directives::ROWS);

@@ -19,7 +19,7 @@ use myriad_exchange::exchange::paths::{believes_no_absence, look, look_for_certa
 use myriad_exchange::exchange::shortcut;
 use myriad_exchange::exchange::{Answer, MadeFrom, media_type_of};
 use myriad_exchange::exchange::{Exchange, Handler, Pending, Request, Waiting, scratch};
-use myriad_exchange::exchange::{FolderHandler, MethodHandler, Step};
+use myriad_exchange::exchange::{FolderHandler, GET_HEAD, MethodHandler, Step};
 use myriad_page::ProxiedFacts;
 
 /// Files under the root: what a place has that names no other handler.
@@ -38,10 +38,6 @@ impl Handler for FileHandler {
     }
 
     fn may_shorten(&self) -> bool {
-        true
-    }
-
-    fn only_reads(&self) -> bool {
         true
     }
 }
@@ -75,11 +71,11 @@ fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
         return other_methods.begin(exchange);
     }
     if !reads && !posts {
-        return Step::Error(405);
+        return method_not_allowed(&mut exchange.request);
     }
     match find(exchange) {
         // Nothing can be posted to a file; that it is not there comes first, as in nginx.
-        Ok((found, _)) if !reads && found.entry.file().is_some() => Step::Error(405),
+        Ok((found, _)) if !reads && found.entry.file().is_some() => method_not_allowed(&mut exchange.request),
         Ok((found, None)) => {
             if found.entry.file().is_some() {
                 shortcut::keep(&exchange.request);
@@ -92,6 +88,12 @@ fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
             Step::Error(500)
         }
     }
+}
+
+/// Answers 405 with the methods of files and those of the place's own handler (`dav_methods`).
+pub(crate) fn method_not_allowed(request: &mut Request) -> Step {
+    let own = request.place().features.get::<Box<dyn MethodHandler>>().map(|handler| handler.methods());
+    Step::method_not_allowed(request, GET_HEAD.union(own.unwrap_or_default()))
 }
 
 /// What the place's own handler of other methods makes of the request (`dav_methods`), where it takes it.

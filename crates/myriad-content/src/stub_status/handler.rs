@@ -2,12 +2,11 @@
 
 use bytes::Bytes;
 use myriad_conf::registry::{Contexts, Directive, Set, between};
-use myriad_http::Method;
 use myriad_net::ResponseBody;
 
 use myriad_exchange::exchange::Answer;
 use myriad_exchange::exchange::Step;
-use myriad_exchange::exchange::{Exchange, Handler};
+use myriad_exchange::exchange::{Exchange, GET_HEAD, Handler};
 use myriad_exchange::feature::{PlannedHandler, planned};
 use myriad_exchange::runtime::SettingsCompiler;
 
@@ -38,16 +37,12 @@ impl Handler for StubStatus {
     fn begin(&self, exchange: &mut Exchange) -> Step {
         begin(exchange)
     }
-
-    fn only_reads(&self) -> bool {
-        true
-    }
 }
 
 /// Tells what all workers have under way.
-fn begin(exchange: &Exchange) -> Step {
-    if !matches!(exchange.request.received.head.method(), Method::Get | Method::Head) {
-        return Step::Error(405);
+fn begin(exchange: &mut Exchange) -> Step {
+    if !GET_HEAD.contains(exchange.request.received.head.method()) {
+        return Step::method_not_allowed(&mut exchange.request, GET_HEAD);
     }
     let now = exchange.request.site.worker.everybody();
     let (accepted, requests) = (now.accepted, now.begun);

@@ -32,10 +32,6 @@ impl Handler for DashboardHandler {
         }
         if uri.ends_with(b"/") { page::answer(accepted(request)) } else { to_folder(uri) }
     }
-
-    fn only_reads(&self) -> bool {
-        true
-    }
 }
 
 fn accepted(request: &Request) -> &[u8] {

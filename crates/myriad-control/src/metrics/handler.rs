@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use myriad_http::{Known, Method};
+use myriad_http::Known;
 use myriad_net::ResponseBody;
 
 use super::text::{Form, Page};
 use super::{memory, origins, site, zones};
 use crate::api::{Scope, Turn, admit, explained};
-use myriad_exchange::exchange::{Answer, Exchange, Handler, Step};
+use myriad_exchange::exchange::{Answer, Exchange, GET_HEAD, Handler, Step};
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::traffic::TrafficSnapshot;
 
@@ -23,18 +23,15 @@ impl Handler for Metrics {
         if request.received.sink.is_some() {
             return explained(request, "metrics", "the metrics answer");
         }
-        if !matches!(request.received.head.method(), Method::Get | Method::Head) {
-            return Step::Error(405);
+        if !GET_HEAD.contains(exchange.request.received.head.method()) {
+            return Step::method_not_allowed(&mut exchange.request, GET_HEAD);
         }
+        let request = &exchange.request;
         if let Err(refusal) = admit(request, "metrics", &Scope::default()) {
             return refusal;
         }
         let form = form(request.received.head.known(Known::Accept).unwrap_or_default());
         Step::wait(async move |exchange| wait(&exchange.request.site.runtime, form).await)
-    }
-
-    fn only_reads(&self) -> bool {
-        true
     }
 }
 

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use myriad_http::{Known, Method};
+use myriad_http::Known;
 use myriad_net::ResponseBody;
 
 use super::report::Report;
 use super::settings::Format;
 use super::shown::Shown;
 use super::{control, json, prometheus};
-use myriad_exchange::exchange::{Answer, Exchange, Handler, Step};
+use myriad_exchange::exchange::{Answer, Exchange, GET_HEAD, Handler, Step};
 use myriad_exchange::feature::PlannedHandler;
 use myriad_exchange::runtime::SettingsCompiler;
 
@@ -28,10 +28,10 @@ impl PlannedHandler for Display {
 
 impl Handler for Display {
     fn begin(&self, exchange: &mut Exchange) -> Step {
-        let request = &exchange.request;
-        if !matches!(request.received.head.method(), Method::Get | Method::Head) {
-            return Step::Error(405);
+        if !GET_HEAD.contains(exchange.request.received.head.method()) {
+            return Step::method_not_allowed(&mut exchange.request, GET_HEAD);
         }
+        let request = &exchange.request;
         // Without a zone nothing is counted, and the module answers so.
         let Some(shown) = request.place().features.get::<Shown>() else { return Step::Error(501) };
         let report = Report::of(request, shown);
@@ -67,10 +67,6 @@ impl Handler for Display {
                 page(prometheus::text(&report).into_bytes(), &b"text/plain; version=0.0.4; charset=utf-8"[..])
             }
         }
-    }
-
-    fn only_reads(&self) -> bool {
-        true
     }
 }
 

@@ -52,8 +52,8 @@ pub use request::{Exchange, Request};
 pub use sink::{Line, Sink};
 pub use slice::Slice;
 pub use step::{
-    AfterSent, Check, Counting, Engine, FolderHandler, Gate, Handler, HeadEdit, Hold, MethodHandler, Pending,
-    Start, Step, Tracing, Verdict, VisitorClasses, Waiting,
+    AfterSent, Check, Counting, Engine, FolderHandler, GET_HEAD, Gate, Handler, HeadEdit, Hold,
+    MethodHandler, Pending, Start, Step, Tracing, Verdict, VisitorClasses, Waiting,
 };
 pub use stored_fields::{StoredFields, of_page};
 pub use traced::{Traced, Wait};

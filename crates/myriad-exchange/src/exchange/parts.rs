@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use myriad_encode::Coding;
-use myriad_http::RequestHead;
+use myriad_http::{MethodSet, RequestHead};
 use myriad_net::{Connection, RequestBody, Sent};
 
 use super::{Gathered, Lineage, Remembered, Sink, Traced, Visit};
@@ -100,6 +100,8 @@ pub struct Errors {
     pub pages_end: bool,
     /// The status that an `error_page` has set for the answer to come.
     pub forced_status: Option<u16>,
+    /// Methods that the resource supports, where this server refused the request's method (`Allow`); else empty.
+    pub supported: MethodSet,
     /// What an `X-Accel-Redirect` takes along: media type and field lines.
     pub carried: Option<Box<Carried>>,
 }

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use myriad_http::body::BoxBody;
+use myriad_http::{Method, MethodSet};
 use myriad_net::Head;
 use myriad_script::Frame;
 
@@ -34,7 +35,16 @@ impl Step {
     pub fn wait(work: impl AsyncFnOnce(&mut Exchange) -> Self + 'static) -> Self {
         Self::Wait(Box::new(work))
     }
+
+    /// Returns an error 405 for a method that the server does not support here; `supported` is the value of `Allow`.
+    pub fn method_not_allowed(request: &mut Request, supported: MethodSet) -> Self {
+        request.errors.supported = supported;
+        Self::Error(405)
+    }
 }
+
+/// Methods of handlers that only read.
+pub const GET_HEAD: MethodSet = MethodSet::of(&[Method::Get, Method::Head]);
 
 /// A future that comes to the next step, or to a verdict. It is not `Send`: an exchange stays on its worker.
 pub type Waiting<'a, T = Step> = Pin<Box<dyn Future<Output = T> + 'a>>;
@@ -72,11 +82,6 @@ pub trait Handler: Send + Sync {
 
     /// Whether requests may take the short way to it, as far as it has a say itself.
     fn may_shorten(&self) -> bool {
-        false
-    }
-
-    /// Whether it takes GET and HEAD alone, which a 405 tells (`Allow`).
-    fn only_reads(&self) -> bool {
         false
     }
 
@@ -225,6 +230,11 @@ impl Verdict {
 pub trait MethodHandler: Send + Sync {
     /// Whether it takes the method of the request, on the server where the request is.
     fn takes(&self, request: &Request) -> bool;
+
+    /// Methods that the place supports besides GET and HEAD, as `Allow` lists them.
+    fn methods(&self) -> MethodSet {
+        MethodSet::default()
+    }
 
     /// Begins the answer, as [`Handler::begin`].
     fn begin(&self, exchange: &mut Exchange) -> Step;

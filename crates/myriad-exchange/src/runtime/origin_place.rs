@@ -46,8 +46,8 @@ pub struct StoreRules {
 impl OriginPlace {
     /// Makes what a target with variables says; the step is the answer where there is none to be made, or the protocol cannot ask.
     pub fn prepare(&self, exchange: &mut Exchange) -> Option<Step> {
-        if let Some(status) = self.protocol.refuses(&exchange.request) {
-            return Some(Step::Error(status));
+        if let Some(supported) = self.protocol.refuses(&exchange.request) {
+            return Some(Step::method_not_allowed(&mut exchange.request, supported));
         }
         match &self.target {
             Target::Group(_) => None,

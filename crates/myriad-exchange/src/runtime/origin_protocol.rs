@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::rc::Rc;
 
-use myriad_http::{Known, Method};
+use myriad_http::{Known, Method, MethodSet};
 use myriad_net::RequestBody;
 use myriad_script::{EvalError, Template};
 use myriad_upstream::{OriginTls, Protocol, RequestPayload};
@@ -79,8 +79,8 @@ pub trait OriginProtocol: Any + Send + Sync {
         true
     }
 
-    /// The status by which a request is answered that the protocol cannot ask; none where it can.
-    fn refuses(&self, _: &Request) -> Option<u16> {
+    /// Returns the methods that the protocol can send if that of the request is not one of them; the request is answered with 405.
+    fn refuses(&self, _: &Request) -> Option<MethodSet> {
         None
     }
 

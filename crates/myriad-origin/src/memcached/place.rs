@@ -1,9 +1,9 @@
 //! How memcached is asked.
 
 use myriad_exchange::exchange::media_type_of;
-use myriad_exchange::exchange::{Answer, Exchange, Purpose, Request};
+use myriad_exchange::exchange::{Answer, Exchange, GET_HEAD, Purpose, Request};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
-use myriad_http::{Known, Method};
+use myriad_http::{Known, MethodSet};
 use myriad_script::Template;
 use myriad_upstream::{MemcachedGet, Protocol, RequestPayload};
 
@@ -44,8 +44,8 @@ impl OriginProtocol for MemcachedPlace {
         group::named(exchange, target)
     }
 
-    fn refuses(&self, request: &Request) -> Option<u16> {
-        (!matches!(request.received.head.method(), Method::Get | Method::Head)).then_some(405)
+    fn refuses(&self, request: &Request) -> Option<MethodSet> {
+        (!GET_HEAD.contains(request.received.head.method())).then_some(GET_HEAD)
     }
 
     fn intercepts(&self, status: u16) -> bool {

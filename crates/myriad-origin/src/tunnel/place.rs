@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use myriad_exchange::exchange::{Exchange, Purpose, Request};
 use myriad_exchange::runtime::{MakeError, OriginGroup, OriginProtocol, ProtocolRequest, RequestRules, Who};
-use myriad_http::{Known, Method};
+use myriad_http::{Known, Method, MethodSet};
 use myriad_log::Level;
 use myriad_script::Template;
 use myriad_upstream::{Protocol, RequestPayload};
@@ -44,8 +44,8 @@ impl OriginProtocol for TunnelPlace {
         Err(403)
     }
 
-    fn refuses(&self, request: &Request) -> Option<u16> {
-        (!request.is_connect()).then_some(405)
+    fn refuses(&self, request: &Request) -> Option<MethodSet> {
+        (!request.is_connect()).then_some(MethodSet::of(&[Method::Connect]))
     }
 
     fn tunnels(&self) -> bool {

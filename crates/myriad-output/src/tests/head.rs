@@ -85,11 +85,17 @@ fn what_an_internal_redirect_carried_is_said_beside_the_answers_own() {
 }
 
 #[test]
-fn method_that_is_not_taken_is_told_those_that_are() {
+fn a_405_of_the_server_lists_the_supported_methods_and_one_of_the_configuration_none() {
     let trial =
         Trial::of("location / { return 405; } location /a { add_header Allow X always; return 405; }");
-    let answer = trial.get("PUT /", &[]);
-    assert!(answer.head.contains("Allow: GET, HEAD\r\n"), "{}", answer.head);
-    let answer = trial.get("PUT /a", &[]);
-    assert!(answer.head.contains("Allow: X\r\n") && !answer.head.contains("GET"), "{}", answer.head);
+    assert!(!trial.get("PUT /", &[]).head.contains("Allow"));
+    let refused = |line: &str| {
+        let (mut exchange, _) = trial.asked(line, &[]);
+        exchange.request.errors.supported = myriad_exchange::exchange::GET_HEAD;
+        crate::testing::sent(exchange, Answer::new(405, ResponseBody::None)).head
+    };
+    assert!(refused("PUT /").contains("Allow: GET, HEAD\r\n"));
+    assert!(refused("GET /").contains("Allow: HEAD\r\n"));
+    let head = refused("PUT /a");
+    assert!(head.contains("Allow: X\r\n") && !head.contains("GET"), "{head}");
 }

@@ -14,6 +14,7 @@ use myriad_control::purge::request as purge;
 use myriad_exchange::counting;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
+use myriad_output::allow::SERVER_METHODS;
 
 /// Takes a request whose head has been read through the phases.
 pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
@@ -27,6 +28,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
     counting::begin(&exchange.request);
     let entry = match chosen {
         Ok(()) if is_never_allowed(exchange) => {
+            exchange.request.errors.supported = SERVER_METHODS;
             Entry::Step(refuse(exchange, 405, "client sent method that is not allowed"))
         }
         Ok(()) if has_body_before_its_tunnel(exchange) => {

@@ -11,6 +11,7 @@ use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::tracing;
+use myriad_output::allow::SERVER_METHODS;
 use myriad_script::locations::Found;
 
 /// Searches the location of the current URI and goes on in it.
@@ -140,7 +141,7 @@ pub(super) fn content(exchange: &mut Exchange) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
     if exchange.request.is_connect() && !place.tunnels() {
-        return Step::Error(405);
+        return Step::method_not_allowed(&mut exchange.request, SERVER_METHODS);
     }
     place.handler.begin(exchange)
 }

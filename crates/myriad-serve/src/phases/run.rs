@@ -12,6 +12,7 @@ use super::watch;
 use super::{locate, rewrite};
 use myriad_exchange::answers::error_pages::has_page_now;
 use myriad_exchange::exchange::{Answer, Exchange, Hold, Pending, Step};
+use myriad_output::allow::SERVER_METHODS;
 
 /// What the phases came to.
 pub(crate) enum Decision {
@@ -73,6 +74,7 @@ fn last(exchange: &mut Exchange, answer: &mut Answer) -> Option<Step> {
     let is_success = (200..300).contains(&answer.status) && !matches!(answer.body, ResponseBody::Tunnel(_));
     if is_success && exchange.request.is_connect() {
         // The client would take what follows for the tunnel (RFC 9110 section 9.3.6).
+        exchange.request.errors.supported = SERVER_METHODS;
         return Some(errors::unpaged(exchange, 405));
     }
     let site = Rc::clone(&exchange.request.site);

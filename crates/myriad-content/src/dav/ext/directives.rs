@@ -4,7 +4,7 @@ use myriad_conf::model::HttpConf;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Names, ONE, Set, Use, at_least, between};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
-use myriad_http::Method;
+use myriad_http::{Method, MethodSet};
 
 const HSL: Contexts = Contexts::HSL;
 /// Milliseconds that a lock holds where the zone says nothing.
@@ -13,31 +13,12 @@ const TIMEOUT_MS: u64 = 60_000;
 /// `dav_ext_methods` and `dav_ext_lock` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::dav) struct ExtSettings {
-    propfind: bool,
-    options: bool,
-    lock: bool,
-    unlock: bool,
+    pub methods: MethodSet,
     /// `dav_ext_lock`: the zone that the locks are in.
     pub zone: Option<Text>,
 }
 
 myriad_conf::feature_settings!(ExtSettings);
-
-impl ExtSettings {
-    pub(in crate::dav) fn has(&self, method: Method) -> bool {
-        match method {
-            Method::Propfind => self.propfind,
-            Method::Options => self.options,
-            Method::Lock => self.lock,
-            Method::Unlock => self.unlock,
-            _ => false,
-        }
-    }
-
-    pub(in crate::dav) fn is_empty(&self) -> bool {
-        !(self.propfind || self.options || self.lock || self.unlock)
-    }
-}
 
 /// A zone of locks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,25 +77,18 @@ pub(in crate::dav) static ROWS: &[Directive] = &[
 ];
 
 fn methods(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let zone = settings.feature::<ExtSettings>().zone.clone();
-    let mut said = ExtSettings { zone, ..ExtSettings::default() };
+    let choices = [
+        ("off", MethodSet::default()),
+        ("PROPFIND", MethodSet::of(&[Method::Propfind])),
+        ("OPTIONS", MethodSet::of(&[Method::Options])),
+        ("LOCK", MethodSet::of(&[Method::Lock])),
+        ("UNLOCK", MethodSet::of(&[Method::Unlock])),
+    ];
+    let mut methods = MethodSet::default();
     for index in 0..args.len() {
-        let choices = [
-            ("off", None),
-            ("PROPFIND", Some(0)),
-            ("OPTIONS", Some(1)),
-            ("LOCK", Some(2)),
-            ("UNLOCK", Some(3)),
-        ];
-        match args.choice(index, &choices)? {
-            None => {}
-            Some(0) => said.propfind = true,
-            Some(1) => said.options = true,
-            Some(2) => said.lock = true,
-            Some(_) => said.unlock = true,
-        }
+        methods = methods.union(args.choice(index, &choices)?);
     }
-    *settings.feature_mut() = said;
+    settings.feature_mut::<ExtSettings>().methods = methods;
     Ok(())
 }
 

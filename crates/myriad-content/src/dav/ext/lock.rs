@@ -88,10 +88,10 @@ pub(in crate::dav) fn lock(exchange: &mut Exchange, zone: &LockZone, access: Acc
         Ok((deep, target)) => {
             Step::wait(async move |exchange| match locked(exchange, &zone, (deep, target), access).await {
                 Ok((status, lock)) => Step::Answer(told(exchange, status, &lock)),
-                Err(failure) => failure.answer(&exchange.request),
+                Err(failure) => failure.answer(&mut exchange.request),
             })
         }
-        Err(failure) => failure.answer(&exchange.request),
+        Err(failure) => failure.answer(&mut exchange.request),
     }
 }
 
@@ -184,16 +184,16 @@ pub(in crate::dav) fn unlock(exchange: &mut Exchange, zone: &LockZone) -> Step {
     let uri = exchange.request.route.uri.clone();
     let target = match Target::of(exchange, &uri) {
         Ok(target) => target,
-        Err(failure) => return failure.answer(&exchange.request),
+        Err(failure) => return failure.answer(&mut exchange.request),
     };
     let request = &exchange.request;
     let known = tokens(request);
     let Some(token) = known.first() else {
-        return Failure::new(400, "client sent no \"Lock-Token\" header").answer(request);
+        return Failure::new(400, "client sent no \"Lock-Token\" header").answer(&mut exchange.request);
     };
     if locks::with(zone.name.bytes(), request.received.at_ms, |locks| locks.remove(&target.path, token)) {
         Step::Answer(Answer::new(204, ResponseBody::None))
     } else {
-        Failure::new(409, "there is no such lock").answer(request)
+        Failure::new(409, "there is no such lock").answer(&mut exchange.request)
     }
 }

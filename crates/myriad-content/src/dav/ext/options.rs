@@ -24,9 +24,9 @@ const ALL: [Method; 9] = [
 pub(in crate::dav) fn options(rules: &DavSettings, ext: &ExtSettings) -> Step {
     let mut answer = Answer::new(200, ResponseBody::Full(Bytes::new()));
     // Class 2 is to lock (RFC 4918 section 18.2).
-    answer.field(b"DAV", if ext.has(Method::Lock) { b"1,2" } else { b"1" });
+    answer.field(b"DAV", if ext.methods.contains(Method::Lock) { b"1,2" } else { b"1" });
     let mut allow = b"GET,HEAD".to_vec();
-    for method in ALL.into_iter().filter(|method| rules.methods.has(*method) || ext.has(*method)) {
+    for method in ALL.into_iter().filter(|method| rules.methods.union(ext.methods).contains(*method)) {
         allow.push(b',');
         allow.extend_from_slice(method.as_str().as_bytes());
     }

@@ -57,10 +57,10 @@ pub(in crate::dav) fn propfind(exchange: &mut Exchange, ext: &ExtSettings) -> St
         Ok((depth, target)) => {
             Step::wait(async move |exchange| match found(exchange, (uri, target, depth), zone).await {
                 Ok(text) => Step::Answer(multistatus(text)),
-                Err(failure) => failure.answer(&exchange.request),
+                Err(failure) => failure.answer(&mut exchange.request),
             })
         }
-        Err(failure) => failure.answer(&exchange.request),
+        Err(failure) => failure.answer(&mut exchange.request),
     }
 }
 
