@@ -107,7 +107,7 @@ test: ## everything that must pass before a change lands
 	@scripts/install-h2spec
 	@scripts/check-dashboard
 	@$(MAKE) --no-print-directory lint deny
-	set -o pipefail; $(CARGO) test --workspace --no-run --message-format=json-render-diagnostics --lib --bins --tests | $(TESTED) scripts/side-by-side
+	set -o pipefail; $(CARGO) test --workspace --no-run --message-format=json-render-diagnostics --lib --bins --tests | $(TESTED) scripts/run-test-programs
 	$(if $(WITH_EXAMPLES),$(CARGO) test --doc --no-fail-fast $(WITH_EXAMPLES))
 
 # The binary that this same command builds. Built by itself, as single tests do, its dependencies have other features, and are all
