@@ -77,7 +77,9 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
                 claim::run(exchange, cached, page)
             }
             Next::Lead(page) => lead::run(exchange, cached, page.as_ref()),
-            Next::Known => return wait(cached, async |exchange, _| esi::run(exchange).await),
+            Next::Known => {
+                return wait(cached, async |exchange, cached| esi::run(exchange, cached.cache).await);
+            }
             Next::Gather => {
                 return wait(cached, async |exchange, cached| gather::run(exchange, cached).await);
             }

@@ -9,6 +9,9 @@ use pattern::Pattern;
 /// The built-in list, one pattern a line.
 const BUILTIN: &str = include_str!("personal.list");
 
+/// The built-in list of cookies that are secrets of one visitor.
+const SESSIONS: &str = include_str!("session_cookies.list");
+
 /// A set of cookie-name patterns; cheap to clone.
 ///
 /// Names are compared as PHP will read them: it skips white space before a name, takes `.`, space and `[` for `_`, and
@@ -34,6 +37,11 @@ impl PersonalCookies {
         PersonalCookies::parse(BUILTIN)
     }
 
+    /// The built-in list of logins and sessions: cookies whose value is a secret of one visitor.
+    pub fn builtin_sessions() -> PersonalCookies {
+        PersonalCookies::parse(SESSIONS)
+    }
+
     /// A list in the format of the built-in one: a pattern a line, `#` begins a comment, a trailing `*` stands for any
     /// rest, a trailing `[a-f0-9]+` for hexadecimal digits.
     pub fn parse(list: &str) -> PersonalCookies {
@@ -43,7 +51,14 @@ impl PersonalCookies {
 
     /// The set of a `personal_cookies` directive: `names`, with the built-in list before them where `builtin` is set.
     pub fn new<'a>(builtin: bool, names: impl IntoIterator<Item = &'a str>) -> PersonalCookies {
-        let mut list = if builtin { PersonalCookies::builtin().0.list.clone() } else { Vec::new() };
+        let list = if builtin { PersonalCookies::builtin() } else { PersonalCookies::none() };
+        list.with(names)
+    }
+
+    /// Returns this set with further names.
+    #[must_use]
+    pub fn with<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> PersonalCookies {
+        let mut list = self.0.list.clone();
         list.extend(names.into_iter().filter_map(Pattern::parse));
         PersonalCookies::from_patterns(list)
     }

@@ -251,6 +251,56 @@ fn part_is_dropped_when_its_visitor_may_have_changed_something() {
 }
 
 #[test]
+fn parts_under_cookies_that_several_visitors_share_hold_nothing_else_of_a_request() {
+    let (server, origin) = start("", |call| {
+        if call.param("QUERY_STRING").is_empty() {
+            return call.answer(KNOWN, format!("page {}", include("greeting", "")));
+        }
+        let names = ["HTTP_COOKIE", "HTTP_HOST", "HTTP_X_ODD", "HTTP_REFERER", "HTTP_ACCEPT_LANGUAGE"];
+        let text = names.map(|name| call.param(name).to_owned()).join("|");
+        call.answer(super::PARTS, format!("greeting {}\n{text}\n", text.len()));
+    });
+    server.get("/page");
+    let cart = "woocommerce_items_in_cart=1";
+    let attack = Request::get("/page")
+        .field("Cookie", &format!("evil=1; {cart}; more=evil"))
+        .field("X-Odd", "evil")
+        .field("Referer", "http://evil.test/")
+        .field("Accept-Language", "evil");
+    let own = format!("page {cart}|localhost|||");
+    for request in [attack, Request::get("/page").field("Cookie", cart)] {
+        assert_eq!(server.fetch(&request).text(), own);
+    }
+    assert_eq!(origin.calls(), ["GET /page", "GET /page?part=greeting"]);
+    // Another Host makes other parts, and a session gets parts from its own whole request.
+    let other = Request::get("/page").host("localhost:81").field("Cookie", cart);
+    assert_eq!(server.fetch(&other).text(), format!("page {cart}|localhost:81|||"));
+    let of_session = by("/page", "ada").field("X-Odd", "own");
+    assert_eq!(server.fetch(&of_session).text(), format!("page {}|localhost|own||", session("ada")));
+}
+
+#[test]
+fn invented_cookies_of_others_drop_no_parts() {
+    let (server, origin) = start("", application);
+    server.get("/page");
+    assert_eq!(server.fetch(&by("/page", "ada")).text(), own("ada"));
+    let before = origin.count();
+    let mut client = server.connect();
+    for round in 0..100 {
+        let cookies = |part: usize| {
+            let cookie = |number: usize| format!("wordpress_logged_in_1={round:06}{part:04}{number:06}");
+            (0..180).map(cookie).collect::<Vec<_>>().join("; ")
+        };
+        let post =
+            (0..4).fold(Request::post("/page", "x"), |post, part| post.field("Cookie", &cookies(part)));
+        let answer = client.fetch(&post);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    assert_eq!(server.fetch(&by("/page", "ada")).text(), own("ada"));
+    assert_eq!(origin.count(), before + 100, "the parts of a visitor were requested again");
+}
+
+#[test]
 fn part_says_itself_how_long_it_is_kept() {
     let (server, origin) = start("", |call| {
         if call.param("QUERY_STRING").is_empty() {

@@ -5,4 +5,4 @@ mod rules;
 mod values;
 
 pub(crate) use of_origins::OF_ORIGINS;
-pub(crate) use rules::ROWS;
+pub(crate) use rules::{ROWS, cookie_list};

@@ -1,5 +1,6 @@
 //! Directives of the cache that are the same for every protocol.
 
+use myriad_conf::Diagnostic;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, Set, at_least, between};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
@@ -67,6 +68,12 @@ fn no_vary_search(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.feature_mut::<CacheRules>().personal_cookies = cookie_list(args)?;
+    Ok(())
+}
+
+/// Reads names of cookies; `default` adds a built-in list, `off` alone means no cookie.
+pub(crate) fn cookie_list(args: &mut Arguments<'_>) -> Result<PersonalCookies, Diagnostic> {
     let mut cookies = PersonalCookies { builtin: false, names: Vec::new() };
     for index in 0..args.len() {
         match args.bytes(index) {
@@ -79,8 +86,7 @@ fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             _ => cookies.names.push(args.text(index)?),
         }
     }
-    settings.feature_mut::<CacheRules>().personal_cookies = cookies;
-    Ok(())
+    Ok(cookies)
 }
 
 fn impersonal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

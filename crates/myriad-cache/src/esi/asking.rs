@@ -16,7 +16,7 @@ use myriad_log::Level;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::apart::{APART, Moment};
+use super::part_store::{self, InFlight};
 use super::rules::Rules;
 use super::slots::{Slot, Slots};
 use super::visitor::Visitor;
@@ -133,9 +133,9 @@ fn grouped(wants: impl Iterator<Item = Want>, argument: Option<&[u8]>) -> (Vec<J
 /// Fills the holes whose parts are kept for the visitor.
 fn fill_kept(exchange: &Exchange, visitor: &Visitor, cut: &Cut, slots: &Slots) {
     let now = exchange.request.received.at_ms;
-    let mut apart = APART.lock();
-    for (index, hole) in cut.holes.iter().enumerate() {
-        if let Some(bytes) = apart.get(visitor, &hole.include.src, now) {
+    let targets = cut.holes.iter().map(|hole| &*hole.include.src);
+    for (index, bytes) in part_store::get(visitor, targets, now).into_iter().enumerate() {
+        if let Some(bytes) = bytes {
             slots.fill(index, Slot::Got(bytes));
         }
     }
@@ -181,8 +181,8 @@ impl Asker {
         let mut why = String::new();
         for target in std::iter::once(&want.src).chain(&want.alt) {
             match timeout_at(self.until, self.part(target)).await {
-                Ok(Ok((bytes, keep_s, asked))) => {
-                    self.keep(&want.src, &bytes, keep_s, asked);
+                Ok(Ok((bytes, keep_s, in_flight))) => {
+                    self.keep(&want.src, &bytes, keep_s, in_flight.as_ref());
                     return self.got(&want, &bytes);
                 }
                 Ok(Err(error)) => why = error,
@@ -216,7 +216,7 @@ impl Asker {
     async fn joint(&self, prefix: &[u8], list: &mut Vec<Named>) -> Result<(), String> {
         let names: Vec<&[u8]> = list.iter().map(|named| &*named.name).collect();
         let target = [prefix, &names.join(&b","[..])].concat();
-        let asked = APART.lock().moment();
+        let in_flight = self.visitor.as_ref().map(part_store::begin);
         let answer = self.answer(&target).await?;
         let is_joint = answer.fields(b"content-type").first().is_some_and(|value| {
             value
@@ -242,16 +242,16 @@ impl Asker {
                 let Some(at) = list.iter().position(|named| named.name == part.name) else { continue };
                 let Named { want, .. } = list.swap_remove(at);
                 let bytes = Bytes::from(part.bytes);
-                self.keep(&want.src, &bytes, part.keep_s.unwrap_or(keep_s), asked);
+                self.keep(&want.src, &bytes, part.keep_s.unwrap_or(keep_s), in_flight.as_ref());
                 self.got(&want, &bytes);
             }
         }
         if reader.is_between_parts() { Ok(()) } else { Err("a joint answer ends within a part".to_owned()) }
     }
 
-    /// One part: its bytes, for how long it may be kept, and when it was asked for.
-    async fn part(&self, target: &[u8]) -> Result<(Bytes, u64, Moment), String> {
-        let asked = APART.lock().moment();
+    /// Requests one part. Returns its bytes, how many seconds it may be stored, and the request, which is in flight until dropped.
+    async fn part(&self, target: &[u8]) -> Result<(Bytes, u64, Option<InFlight>), String> {
+        let in_flight = self.visitor.as_ref().map(part_store::begin);
         let answer = self.answer(target).await?;
         let keep_s = keep_s(&answer);
         let mut body = answer.into_body();
@@ -262,7 +262,7 @@ impl Asker {
             }
             whole.extend_from_slice(&piece);
         }
-        Ok((Bytes::from(whole), keep_s, asked))
+        Ok((Bytes::from(whole), keep_s, in_flight))
     }
 
     /// The answer to a target, where it is one.
@@ -276,11 +276,12 @@ impl Asker {
         }
     }
 
-    /// A request for a target as the visitor would make it, within the page's. The rules know nothing of the page.
+    /// Returns a subrequest for a target: with the client's own fields, or those of [`Visitor::fields`]. Variables of the page are unset.
     fn child(&self, target: &[u8]) -> Option<Box<Exchange>> {
         let (path, args) = subrequest::target(target)?;
         let mut child = subrequest::begin(&mut self.exchange.borrow_mut(), &path, args).ok()?;
-        let fields = child.request.received.head.fields().iter_known();
+        let shared = self.visitor.as_ref().and_then(|visitor| visitor.fields.as_ref());
+        let fields = shared.unwrap_or(child.request.received.head.fields()).iter_known();
         let told = fields.filter(|(known, ..)| self.keeps_cookies || *known != Some(Known::Cookie));
         let head = RequestHead::from_parts(
             b"GET",
@@ -296,13 +297,16 @@ impl Asker {
         Some(child)
     }
 
-    /// Keeps a part for its visitor, as long as it says and as it may.
-    fn keep(&self, src: &[u8], bytes: &Bytes, keep_s: u64, asked: Moment) {
-        let Some(visitor) = self.visitor.as_ref().filter(|_| keep_s > 0) else { return };
+    /// Stores a part for its visitor, for `keep_s` or the limit of `esi_private_cache`.
+    fn keep(&self, src: &[u8], bytes: &Bytes, keep_s: u64, in_flight: Option<&InFlight>) {
+        let (Some(visitor), Some(in_flight)) = (self.visitor.as_ref().filter(|_| keep_s > 0), in_flight)
+        else {
+            return;
+        };
         let bounds = self.rules.private;
         let keep_ms = keep_s.saturating_mul(1000).min(bounds.valid_ms);
         let until_ms = myriad_net::clock::now_ms().saturating_add(keep_ms);
-        APART.lock().keep(visitor, (src, bytes.clone()), (asked, until_ms), bounds);
+        part_store::keep(visitor, in_flight, (src, bytes.clone()), until_ms, bounds);
     }
 
     fn got(&self, want: &Want, bytes: &Bytes) {

@@ -2,12 +2,11 @@
 
 use myriad_exchange::exchange::Request;
 use myriad_http::{Known, Method, ResponseHead};
-use myriad_policy::PersonalCookies;
 use smallvec::SmallVec;
 
-use super::apart::APART;
+use super::part_store;
 use super::rules;
-use super::visitor::{Marks, known_pairs, marks_of};
+use super::visitor::{KnownCookies, Marks, known_pairs, marks_of};
 
 /// The field by which an application says so itself.
 const PURGE: &[u8] = b"x-myriad-private-purge";
@@ -18,15 +17,15 @@ pub(crate) struct Watch {
     /// The visitor's known cookies, with a semicolon between them, which none of them holds. Their marks are made where something has
     /// changed alone: hashing costs more than all else that is done here, and most requests change nothing.
     cookies: Vec<u8>,
-    known: PersonalCookies,
+    known: KnownCookies,
     changes: bool,
 }
 
 /// Watches a request to an origin; none of a visitor who is not known here.
 pub(crate) fn watch(request: &Request) -> Option<Watch> {
-    let known = &rules::of(request)?.known;
+    let known = &rules::of(request)?.cookies;
     let head = &request.received.head;
-    let cookies = known_pairs(head.fields(), known).join(&b';');
+    let cookies = known_pairs(head.fields(), &known.known).join(&b';');
     let is_safe = matches!(head.method(), Method::Get | Method::Head | Method::Options);
     (!cookies.is_empty()).then(|| Watch { cookies, known: known.clone(), changes: !is_safe })
 }
@@ -37,7 +36,7 @@ impl Watch {
         let fields = &head.fields;
         let sets_cookie = || {
             let mut cookies = fields.known_all(Known::SetCookie);
-            cookies.any(|cookie| self.known.matches_set_cookie(cookie).is_some())
+            cookies.any(|cookie| self.known.known.matches_set_cookie(cookie).is_some())
         };
         let is_private = |value: &[u8]| {
             value
@@ -53,34 +52,33 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if self.changes {
-            let marks = marks_of_joined(&self.cookies);
-            APART.lock().changed(&marks);
+            part_store::changed(&marks_of_joined(&self.cookies, &self.known));
         }
     }
 }
 
-/// The marks of who sent the cookies of [`Watch::cookies`].
-fn marks_of_joined(cookies: &[u8]) -> Marks {
+/// Returns the marks for the cookies of [`Watch::cookies`].
+fn marks_of_joined(cookies: &[u8], known: &KnownCookies) -> Marks {
     let cookies: SmallVec<[&[u8]; 8]> = cookies.split(|byte| *byte == b';').collect();
-    marks_of(&cookies)
+    marks_of(&cookies, &known.sessions)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::visitor::Visitor;
+    use super::super::visitor::testing::{known, visitor};
     use super::*;
     use myriad_http::Fields;
 
     #[test]
-    fn marks_that_are_made_late_are_those_that_parts_are_kept_with() {
-        let known = PersonalCookies::new(false, ["wordpress_logged_in_*", "woocommerce_items_in_cart"]);
+    fn marks_that_are_made_late_are_those_that_parts_are_stored_with() {
         for cookies in [
             "woocommerce_items_in_cart=1; _ga=2; wordpress_logged_in_1=ada|1795226400|0",
             "woocommerce_items_in_cart=",
         ] {
             let fields: Fields = [("Cookie", cookies)].into_iter().collect();
-            let kept = Visitor::of(b"host", &fields, &known).expect("a known visitor").marks;
-            assert_eq!(marks_of_joined(&known_pairs(&fields, &known).join(&b';')), kept, "{cookies}");
+            let stored = visitor("host", &[("Cookie", cookies)]).expect("a known visitor").marks;
+            let joined = known_pairs(&fields, &known().known).join(&b';');
+            assert_eq!(marks_of_joined(&joined, &known()), stored, "{cookies}");
         }
     }
 }

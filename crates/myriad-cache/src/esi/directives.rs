@@ -5,6 +5,7 @@ use myriad_conf::set;
 use myriad_conf::settings::Settings;
 
 use super::settings::{EsiSettings, PrivateCache};
+use crate::directives::cookie_list;
 
 const HSL: Contexts = Contexts::HSL;
 /// Most includes that may be allowed: what is kept of them with each page stays some hundred KB.
@@ -33,6 +34,19 @@ pub(super) static ROWS: &[Directive] = &[
          `off`. Whoever bears another personal cookie does not.",
     )
     .default("off")
+    .own(),
+    Directive::new(
+        "esi_session_cookies",
+        HSL,
+        at_least(1),
+        Set::Settings(|settings, args| {
+            settings.feature_mut::<EsiSettings>().sessions = cookie_list(args)?;
+            Ok(())
+        }),
+        "The known cookies whose value is a secret of one visitor: logins and sessions; `default` is a built-in list, `off` means none. \
+         Without one of them, parts are requested without the client's own fields, for all visitors with the same known cookies.",
+    )
+    .default("default")
     .own(),
     Directive::new(
         "esi_max_includes",

@@ -9,11 +9,12 @@ use std::sync::LazyLock;
 use myriad_bounded::Lru;
 use myriad_esi::Cut;
 use myriad_exchange::exchange::{Answer, Exchange, MadeFrom, Request, Step};
+use myriad_exchange::runtime::CachePlace;
 use myriad_exchange::subrequest;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
 use myriad_page::Page;
-use myriad_policy::{CacheStatus, PersonalCookies};
+use myriad_policy::{CacheStatus, PersonalCookies, SharedFetch};
 use parking_lot::Mutex;
 
 use super::asking::For;
@@ -47,9 +48,11 @@ static OF_NO_USE: LazyLock<(RandomState, Mutex<Lru<u64, Useless>>)> =
 
 /// Whether a request that bypasses the cache for its personal cookies may read a page that allows it.
 pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
-    let Some(rules) = rules::of(request).filter(|rules| !rules.known.is_empty()) else { return false };
+    let Some(rules) = rules::of(request).filter(|rules| !rules.cookies.known.is_empty()) else {
+        return false;
+    };
     let head = &request.received.head;
-    let is_known = |pair: &[u8]| rules.known.matches_cookie_header(pair).is_some();
+    let is_known = |pair: &[u8]| rules.cookies.known.matches_cookie_header(pair).is_some();
     let is_harmless = |pair: &[u8]| personal.matches_cookie_header(pair).is_none() || is_known(pair);
     matches!(head.method(), Method::Get | Method::Head)
         && !request.is_subrequest()
@@ -60,8 +63,8 @@ pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
 }
 
 /// Serves the page, or passes the request on where there is none for known visitors.
-pub(crate) async fn run(exchange: &mut Exchange) -> Next {
-    if let Some(answer) = page(exchange).await {
+pub(crate) async fn run(exchange: &mut Exchange, cache: &CachePlace) -> Next {
+    if let Some(answer) = page(exchange, &cache.rules.shared_fetch).await {
         return Next::Done(Step::Answer(answer));
     }
     exchange.request.cache.shown.status = Some(CacheStatus::Bypass);
@@ -99,7 +102,7 @@ fn would_be_in_vain(request: &Request, next: &Next) -> bool {
     }
 }
 
-async fn page(exchange: &mut Exchange) -> Option<Answer> {
+async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<Answer> {
     let request = &exchange.request;
     let page = OF_NO_USE.0.hash_one((&request.route.host, request.scheme(), request.received.head.target()));
     let now = request.received.at_ms;
@@ -122,8 +125,8 @@ async fn page(exchange: &mut Exchange) -> Option<Answer> {
         exchange.request.cache.shown.because = why;
         return None;
     };
-    let known = &rules::of(&exchange.request)?.known;
-    let visitor = Visitor::of(&exchange.request.route.host, exchange.request.received.head.fields(), known)?;
+    let cookies = &rules::of(&exchange.request)?.cookies;
+    let visitor = Visitor::of(&exchange.request, cookies, shared)?;
     let mut answer = std::mem::replace(&mut came.answer, Answer::new(0, ResponseBody::None));
     exchange.request.cache.shown = shown;
     // Those of a stranger's first visit.

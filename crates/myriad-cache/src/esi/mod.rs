@@ -6,12 +6,11 @@
 //! known visitor -> known: the same URL asked for by a stranger (no cookies), who may cause its fetch
 //!                    -- a page that says `known` --> filling: its bytes, and this visitor's parts in the holes
 //!                    \- none ----------------------> to the origin, as ever
-//! parts: kept for this visitor (apart), or asked for, together where their origin says how (asking)
+//! parts: stored for this visitor (part_store), or requested, together where their origin specifies how (asking)
 //! ```
 //!
 //! A page that does not say `known` is filled for everybody, as ESI 1.0 has it; so is what is not stored, on its way ([`passing`]).
 
-mod apart;
 mod asking;
 mod changes;
 mod cutting;
@@ -19,6 +18,7 @@ mod directives;
 mod filling;
 mod hosts;
 mod known;
+mod part_store;
 mod passing;
 mod rules;
 mod settings;

@@ -1,17 +1,19 @@
 //! `esi*` at a place.
 
+use myriad_conf::Text;
 use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_policy::PersonalCookies;
 
 use super::settings::{EsiSettings, PrivateCache};
+use super::visitor::KnownCookies;
 
 /// `esi*`, compiled.
 #[derive(Clone)]
 pub(super) struct Rules {
     /// Cookies of known visitors.
-    pub known: PersonalCookies,
+    pub cookies: KnownCookies,
     /// Most includes of a page.
     pub includes: usize,
     /// How deep they may stand.
@@ -28,9 +30,15 @@ pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, feature
     if !settings.on {
         return;
     }
-    let names: Vec<String> = settings.known.iter().map(|name| name.lossy().into_owned()).collect();
+    let known: Vec<_> = settings.known.iter().map(Text::lossy).collect();
+    let sessions: Vec<_> = settings.sessions.names.iter().map(Text::lossy).collect();
+    let builtin =
+        if settings.sessions.builtin { PersonalCookies::builtin_sessions() } else { PersonalCookies::none() };
     features.keep(Rules {
-        known: PersonalCookies::new(false, names.iter().map(String::as_str)),
+        cookies: KnownCookies {
+            known: PersonalCookies::new(false, known.iter().map(AsRef::as_ref)),
+            sessions: builtin.with(sessions.iter().map(AsRef::as_ref)),
+        },
         includes: usize::try_from(settings.max_includes).unwrap_or(usize::MAX),
         depth: settings.max_depth,
         timeout_ms: settings.timeout,

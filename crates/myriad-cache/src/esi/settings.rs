@@ -3,6 +3,8 @@
 use myriad_conf::settings::Settings;
 use myriad_conf::{Text, feature_settings};
 
+use crate::settings::PersonalCookies;
+
 /// `esi*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EsiSettings {
@@ -10,6 +12,8 @@ pub(super) struct EsiSettings {
     pub on: bool,
     /// `esi_known_cookies`; a trailing `*` stands for any rest.
     pub known: Vec<Text>,
+    /// `esi_session_cookies`: the known cookies that are secrets of one visitor.
+    pub sessions: PersonalCookies,
     /// `esi_max_includes`.
     pub max_includes: u64,
     /// `esi_max_depth`.

@@ -1,40 +1,91 @@
-//! Who a known visitor is: what their cookies come to.
+//! Known visitors: the key of their parts, and the marks by which a change finds them.
 
+use std::net::IpAddr;
 use std::sync::LazyLock;
 
 use aws_lc_rs::{hmac, rand};
+use myriad_exchange::exchange::Request;
 use myriad_http::{Fields, Known};
-use myriad_policy::PersonalCookies;
+use myriad_policy::{PersonalCookies, SharedFetch, VaryRule};
 use smallvec::SmallVec;
 
 /// A keyed hash.
 pub(super) type Digest = [u8; 32];
 
-/// Marks of a visitor, by which a change is told.
+/// Marks of a visitor: a request with one of them may change what the visitor sees.
 pub(super) type Marks = SmallVec<[Digest; 4]>;
 
-/// Least bytes of a value that is one visitor's alone: log-ins, sessions and hashes of carts are longer, and what many share (a cart
-/// with 1 article in it) is shorter.
-const OF_ONE: usize = 16;
+/// Minimum length of a session cookie's value, in bytes: a shorter one can be guessed.
+const MIN_SECRET: usize = 16;
+/// Maximum number of session cookies in a request that count; no site sets that many.
+const MAX_SESSIONS: usize = 8;
+
+/// The cookies of known visitors (`esi_known_cookies`), and which of them are secrets of one visitor (`esi_session_cookies`).
+#[derive(Clone)]
+pub(super) struct KnownCookies {
+    pub known: PersonalCookies,
+    pub sessions: PersonalCookies,
+}
 
 /// A known visitor.
 pub(super) struct Visitor {
-    /// What their parts are kept under: all their known cookies, and the host.
+    /// Key of the visitor's parts: all known cookies and the host. Without a session cookie, every field that the origin receives.
     pub id: Digest,
-    /// Each cookie that is theirs alone, and all of them together: some cookies are sent to some paths only.
+    /// A mark for each session cookie, and one for all known cookies together: some cookies are sent to some paths only.
     pub marks: Marks,
+    /// Network of the client.
+    pub network: Option<IpAddr>,
+    /// Fields of requests for parts, where several visitors may have the same known cookies; `None` for the client's own fields.
+    pub fields: Option<Fields>,
 }
 
 impl Visitor {
-    /// The visitor of a request to that host; none without a known cookie. The order of the cookies does not count.
-    pub(super) fn of(host: &[u8], fields: &Fields, known: &PersonalCookies) -> Option<Self> {
-        let mut all = known_pairs(fields, known);
+    /// Returns the visitor of a request; `None` without a known cookie. The order of the cookies does not matter.
+    pub(super) fn of(request: &Request, cookies: &KnownCookies, shared: &SharedFetch) -> Option<Self> {
+        let fields = request.received.head.fields();
+        let mut all = known_pairs(fields, &cookies.known);
         if all.is_empty() {
             return None;
         }
-        let marks = marks_of(&all);
-        all.push(host);
-        Some(Self { id: digest(b"visitor", &all), marks })
+        let marks = marks_of(&all, &cookies.sessions);
+        let network = request.client().map(network_of);
+        let sessions = all.iter().filter(|pair| is_secret(pair, &cookies.sessions)).count();
+        if (1..=MAX_SESSIONS).contains(&sessions) {
+            all.push(&request.route.host);
+            return Some(Self { id: digest(b"visitor", &all), marks, network, fields: None });
+        }
+        let fields = shared_fields(fields, &all, shared);
+        let sent = fields.iter().flat_map(|(name, value)| [name, value]);
+        let sent: Vec<&[u8]> = sent.chain([request.scheme().as_bytes()]).collect();
+        let id = digest(b"visitors", &sent);
+        Some(Self { id, marks, network, fields: Some(fields) })
+    }
+}
+
+/// Returns the fields that a request for parts sends where the same known cookies may belong to several visitors: those of a shared
+/// fetch, the scheme as a proxy forwards it, and the known cookies.
+fn shared_fields(request: &Fields, known: &[&[u8]], shared: &SharedFetch) -> Fields {
+    let told = shared.told(request, false, &VaryRule::default(), false).map(|told| told.fields);
+    let host = || request.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"host")).collect();
+    let mut fields = if shared.on { told.unwrap_or_default() } else { host() };
+    let keyed: Vec<u8> = fields.known_all(Known::Cookie).flat_map(|value| [b"; ", value].concat()).collect();
+    for name in [Known::Cookie, Known::Authorization] {
+        fields.remove_known(name);
+    }
+    fields.push_known(Known::Cookie, &[&known.join(&b"; "[..]), &keyed[..]].concat());
+    if let Some(scheme) =
+        request.known(Known::XForwardedProto).filter(|_| !fields.has(Known::XForwardedProto))
+    {
+        fields.push_known(Known::XForwardedProto, scheme);
+    }
+    fields
+}
+
+/// Returns the network of a client: the /24 of an IPv4 address, the /64 of an IPv6 address.
+fn network_of(client: IpAddr) -> IpAddr {
+    match client.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4((u32::from(address) & !0xff).into()),
+        IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
     }
 }
 
@@ -47,15 +98,18 @@ pub(super) fn known_pairs<'a>(fields: &'a Fields, known: &PersonalCookies) -> Sm
     all
 }
 
-/// The marks of whoever sends these known cookies: one hash for each that is theirs alone, and one for all.
-pub(super) fn marks_of(cookies: &[&[u8]]) -> Marks {
-    let is_of_one = |pair: &&&[u8]| {
-        let value = pair.iter().position(|byte| *byte == b'=').map_or(0, |at| pair.len() - at - 1);
-        value >= OF_ONE
-    };
-    let mut marks: Marks = cookies.iter().filter(is_of_one).map(|pair| digest(b"cookie", &[pair])).collect();
+/// Returns the marks for these known cookies: one for each session cookie, and one for all of them.
+pub(super) fn marks_of(cookies: &[&[u8]], sessions: &PersonalCookies) -> Marks {
+    let secrets = cookies.iter().filter(|pair| is_secret(pair, sessions));
+    let mut marks: Marks = secrets.take(MAX_SESSIONS).map(|pair| digest(b"cookie", &[pair])).collect();
     marks.push(digest(b"cookies", cookies));
     marks
+}
+
+/// Whether a cookie is a secret of one visitor.
+fn is_secret(pair: &[u8], sessions: &PersonalCookies) -> bool {
+    let value = pair.iter().position(|byte| *byte == b'=').map_or(0, |at| pair.len() - at - 1);
+    value >= MIN_SECRET && sessions.matches_cookie_header(pair).is_some()
 }
 
 /// The cookies of a request, each with its value. HTTP/2 sends them in several fields (RFC 9113 section 8.2.3).
@@ -81,18 +135,37 @@ pub(super) fn digest(what: &[u8], texts: &[&[u8]]) -> Digest {
 }
 
 #[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+    use crate::testing::site;
+
+    pub(in super::super) fn known() -> KnownCookies {
+        let names =
+            ["wordpress_logged_in_*", "wordpress_sec_*", "woocommerce_items_in_cart", "comment_author_*"];
+        KnownCookies {
+            known: PersonalCookies::new(false, names),
+            sessions: PersonalCookies::builtin_sessions(),
+        }
+    }
+
+    pub(in super::super) fn visitor(host: &str, fields: &[(&str, &str)]) -> Option<Visitor> {
+        let mut exchange = site("").exchange("/a", fields);
+        exchange.request.route.host = host.as_bytes().to_vec();
+        Visitor::of(&exchange.request, &known(), &SharedFetch { on: true, ..SharedFetch::default() })
+    }
+}
+
+#[cfg(test)]
 mod tests {
+    use super::testing::visitor as of_fields;
     use super::*;
 
     const SESSION: &str = "wordpress_logged_in_1=ada|1795226400|0123456789";
 
     fn visitor(host: &str, cookies: &[&str]) -> Option<Visitor> {
-        let fields: Fields = cookies.iter().map(|cookies| ("Cookie", *cookies)).collect();
-        let known = PersonalCookies::new(
-            false,
-            ["wordpress_logged_in_*", "wordpress_sec_*", "woocommerce_items_in_cart"],
-        );
-        Visitor::of(host.as_bytes(), &fields, &known)
+        let mut fields: Vec<_> = cookies.iter().map(|cookies| ("Cookie", *cookies)).collect();
+        fields.push(("Host", host));
+        of_fields(host, &fields)
     }
 
     fn id(host: &str, cookies: &[&str]) -> Digest {
@@ -127,5 +200,46 @@ mod tests {
         assert!(shares_a_mark(&[SESSION], &[SESSION, "wordpress_sec_1=ada|1795226400|9876543210"]));
         assert!(!shares_a_mark(&[SESSION, "woocommerce_items_in_cart=1"], &["woocommerce_items_in_cart=1"]));
         assert!(shares_a_mark(&["woocommerce_items_in_cart=1"], &["woocommerce_items_in_cart=1"]));
+    }
+
+    #[test]
+    fn cookies_that_several_visitors_share_are_sent_alone() {
+        let shared = "woocommerce_items_in_cart=1";
+        let fields =
+            [("Host", "a"), ("Cookie", shared), ("X-Odd", "1"), ("User-Agent", "odd"), ("Referer", "/odd")];
+        let sent = |fields: &[(&str, &str)]| {
+            let sent = of_fields("a", fields).expect("a known visitor").fields.expect("shared fields");
+            let line =
+                |(name, value): (&[u8], &[u8])| format!("{}: {}", name.escape_ascii(), value.escape_ascii());
+            sent.iter().map(line).filter(|line| !line.starts_with("User-Agent: Mozilla/")).collect::<Vec<_>>()
+        };
+        assert_eq!(sent(&fields), ["Host: a", "Cookie: woocommerce_items_in_cart=1"]);
+        let odd =
+            [("Host", "a"), ("Cookie", "_ga=1; woocommerce_items_in_cart=1; PHPSESSID=0123456789abcdef")];
+        assert_eq!(sent(&odd), sent(&fields), "a session cookie counts only where it is a known cookie");
+        let secure = [("Host", "a"), ("Cookie", shared), ("X-Forwarded-Proto", "https")];
+        assert_eq!(sent(&secure).last().map(String::as_str), Some("X-Forwarded-Proto: https"));
+        let ids = [&fields[..2], &secure, &[("Host", "a:81"), ("Cookie", shared)]]
+            .map(|fields| of_fields("a", fields).expect("a known visitor").id);
+        assert!(ids[0] != ids[1] && ids[0] != ids[2], "the key holds all that is sent");
+        assert!(visitor("a", &[SESSION, shared]).expect("a known visitor").fields.is_none());
+        assert!(visitor("a", &["wordpress_logged_in_1=short"]).expect("a known visitor").fields.is_some());
+    }
+
+    #[test]
+    fn number_of_marks_is_bounded_whatever_a_client_sends() {
+        let cookies: Vec<_> = (0..720).map(|n| format!("wordpress_logged_in_{n}=0123456789abcdef")).collect();
+        let many = visitor("a", &[&cookies.join("; ")]).expect("a known visitor");
+        assert_eq!(many.marks.len(), MAX_SESSIONS + 1);
+        assert!(many.fields.is_some());
+    }
+
+    #[test]
+    fn networks_are_those_of_one_customer() {
+        let network = |address: &str| network_of(address.parse().expect("an address"));
+        assert_eq!(network("192.0.2.1"), network("::ffff:192.0.2.200"));
+        assert_ne!(network("192.0.2.1"), network("192.0.3.1"));
+        assert_eq!(network("2001:db8:1:2::1"), network("2001:db8:1:2:3::9"));
+        assert_ne!(network("2001:db8:1:2::1"), network("2001:db8:1:3::1"));
     }
 }

@@ -1,0 +1,331 @@
+//! Parts of pages, stored for one known visitor each.
+//!
+//! A part is stored only if nothing may have changed for its visitor since the request for the part was sent. A change removes the
+//! stored parts of each visitor with one of its marks, and cancels the storing of parts that are in flight:
+//!
+//! ```text
+//! begin(marks) -> request for parts in flight -> keep: stored
+//!                        |
+//!                   changed(mark): no longer in flight -> keep: not stored
+//! ```
+//!
+//! A change for which nothing is stored or in flight leaves no trace, so that invented cookies occupy no memory.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use super::settings::PrivateCache;
+use super::visitor::{Digest, Marks, Visitor};
+
+/// Memory of a part besides its bytes, in bytes.
+const PART_OVERHEAD: usize = 128;
+/// Memory of a visitor besides the parts, in bytes: the entry, and its place in each order.
+const VISITOR_OVERHEAD: usize = 768;
+/// Largest share of `esi_private_cache` for the visitors of one client network: one half.
+const NETWORK_SHARE: u64 = 2;
+
+/// The parts of the process; all workers share them, and they survive reloads.
+static PARTS: LazyLock<Mutex<PartStore>> = LazyLock::new(Mutex::default);
+
+/// Stored parts by visitor, and requests for parts in flight.
+#[derive(Default)]
+struct PartStore {
+    visitors: HashMap<Digest, Entry>,
+    /// Visitors in the order in which parts of theirs were last stored.
+    by_age: BTreeSet<(u64, Digest)>,
+    /// The same for each client network.
+    by_network: BTreeSet<(Option<IpAddr>, u64, Digest)>,
+    /// Visitors by mark.
+    by_mark: BTreeSet<(Digest, Digest)>,
+    /// Memory of all visitors, and of those of each client network, in bytes.
+    weight: u64,
+    network_weights: HashMap<Option<IpAddr>, u64>,
+    /// Marks of the visitors of requests in flight.
+    in_flight: HashMap<u64, Marks>,
+    /// Requests in flight, by mark.
+    in_flight_by_mark: BTreeSet<(Digest, u64)>,
+    /// Number of the last request or entry.
+    last: u64,
+}
+
+struct Entry {
+    marks: Marks,
+    network: Option<IpAddr>,
+    number: u64,
+    weight: u64,
+    parts: Vec<Part>,
+}
+
+struct Part {
+    target: Box<[u8]>,
+    bytes: Bytes,
+    until_ms: u64,
+}
+
+impl Part {
+    fn weight(&self) -> usize {
+        self.target.len() + self.bytes.len() + PART_OVERHEAD
+    }
+}
+
+/// A request for parts of one visitor, in flight until it is dropped.
+pub(super) struct InFlight(u64);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        PARTS.lock().end(self.0);
+    }
+}
+
+/// Notes that parts of a visitor are about to be requested.
+pub(super) fn begin(visitor: &Visitor) -> InFlight {
+    InFlight(PARTS.lock().begin(&visitor.marks))
+}
+
+/// Returns the stored parts of a visitor, one result for each target.
+pub(super) fn get<'a>(
+    visitor: &Visitor,
+    targets: impl Iterator<Item = &'a [u8]>,
+    now_ms: u64,
+) -> Vec<Option<Bytes>> {
+    let parts = PARTS.lock();
+    targets.map(|target| parts.get(visitor, target, now_ms)).collect()
+}
+
+/// Stores a part that a request in flight returned.
+pub(super) fn keep(
+    visitor: &Visitor,
+    request: &InFlight,
+    part: (&[u8], Bytes),
+    until_ms: u64,
+    bounds: PrivateCache,
+) {
+    PARTS.lock().keep(visitor, request.0, part, until_ms, bounds);
+}
+
+/// Removes what may have changed for the visitors with one of these marks.
+pub(super) fn changed(marks: &Marks) {
+    PARTS.lock().changed(marks);
+}
+
+impl PartStore {
+    fn begin(&mut self, marks: &Marks) -> u64 {
+        self.last += 1;
+        self.in_flight.insert(self.last, marks.clone());
+        self.in_flight_by_mark.extend(marks.iter().map(|mark| (*mark, self.last)));
+        self.last
+    }
+
+    fn end(&mut self, request: u64) {
+        for mark in self.in_flight.remove(&request).unwrap_or_default() {
+            self.in_flight_by_mark.remove(&(mark, request));
+        }
+    }
+
+    fn get(&self, visitor: &Visitor, target: &[u8], now_ms: u64) -> Option<Bytes> {
+        let mut parts = self.visitors.get(&visitor.id)?.parts.iter();
+        let part = parts.find(|part| *part.target == *target)?;
+        (now_ms < part.until_ms).then(|| part.bytes.clone())
+    }
+
+    /// Stores a part. It evicts the oldest parts of its visitor, then visitors of the same network, then any others.
+    fn keep(
+        &mut self,
+        visitor: &Visitor,
+        request: u64,
+        (target, bytes): (&[u8], Bytes),
+        until_ms: u64,
+        bounds: PrivateCache,
+    ) {
+        let part = Part { target: target.into(), bytes, until_ms };
+        if part.weight() as u64 > bounds.visitor || !self.in_flight.contains_key(&request) {
+            return;
+        }
+        let mut parts = self.remove(&visitor.id);
+        parts.retain(|other| *other.target != *target);
+        parts.push(part);
+        let mut weight: usize = parts.iter().map(Part::weight).sum();
+        while weight as u64 > bounds.visitor {
+            weight -= parts.remove(0).weight();
+        }
+        let weight = (weight + VISITOR_OVERHEAD) as u64;
+        let network = visitor.network;
+        while self.network_weight(network) + weight > bounds.total / NETWORK_SHARE {
+            let oldest = self.by_network.range((network, 0, Digest::default())..).next();
+            let Some((_, _, id)) = oldest.filter(|(other, ..)| *other == network).copied() else { return };
+            self.remove(&id);
+        }
+        while self.weight + weight > bounds.total {
+            let Some((_, id)) = self.by_age.first().copied() else { return };
+            self.remove(&id);
+        }
+        self.insert(visitor, parts, weight);
+    }
+
+    fn changed(&mut self, marks: &Marks) {
+        for mark in marks {
+            let visitors = self.by_mark.range((*mark, Digest::default())..=(*mark, [u8::MAX; 32]));
+            for id in visitors.map(|(_, id)| *id).collect::<Vec<_>>() {
+                self.remove(&id);
+            }
+            let requests = self.in_flight_by_mark.range((*mark, 0)..=(*mark, u64::MAX));
+            for request in requests.map(|(_, request)| *request).collect::<Vec<_>>() {
+                self.end(request);
+            }
+        }
+    }
+
+    fn network_weight(&self, network: Option<IpAddr>) -> u64 {
+        self.network_weights.get(&network).copied().unwrap_or(0)
+    }
+
+    fn insert(&mut self, visitor: &Visitor, parts: Vec<Part>, weight: u64) {
+        let Visitor { id, marks, network, .. } = visitor;
+        self.last += 1;
+        let number = self.last;
+        self.by_age.insert((number, *id));
+        self.by_network.insert((*network, number, *id));
+        self.by_mark.extend(marks.iter().map(|mark| (*mark, *id)));
+        self.weight += weight;
+        *self.network_weights.entry(*network).or_default() += weight;
+        self.visitors.insert(*id, Entry { marks: marks.clone(), network: *network, number, weight, parts });
+    }
+
+    /// Removes a visitor and returns the parts.
+    fn remove(&mut self, id: &Digest) -> Vec<Part> {
+        let Some(Entry { marks, network, number, weight, parts }) = self.visitors.remove(id) else {
+            return Vec::new();
+        };
+        self.by_age.remove(&(number, *id));
+        self.by_network.remove(&(network, number, *id));
+        for mark in marks {
+            self.by_mark.remove(&(mark, *id));
+        }
+        self.weight -= weight;
+        let left = self.network_weight(network) - weight;
+        if left == 0 {
+            self.network_weights.remove(&network);
+        } else {
+            self.network_weights.insert(network, left);
+        }
+        parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: PrivateCache = PrivateCache { total: 20_000, visitor: 1_000, valid_ms: 60_000 };
+
+    fn visitor(name: u8) -> Visitor {
+        let marks = [[name; 32], [name + 100; 32]].into_iter().collect();
+        let network = Some(IpAddr::from([192, 0, name % 4, 0]));
+        Visitor { id: [name; 32], marks, network, fields: None }
+    }
+
+    fn keep(store: &mut PartStore, name: u8, target: &str, request: u64) {
+        let bytes = Bytes::from(format!("{name} {target}"));
+        store.keep(&visitor(name), request, (target.as_bytes(), bytes), 1_000, BOUNDS);
+    }
+
+    fn keep_at_once(store: &mut PartStore, name: u8, target: &str) {
+        let request = store.begin(&visitor(name).marks);
+        keep(store, name, target, request);
+        store.end(request);
+    }
+
+    fn has(store: &PartStore, name: u8, target: &str) -> bool {
+        let found = store.get(&visitor(name), target.as_bytes(), 999);
+        assert!(found.as_ref().is_none_or(|bytes| *bytes == format!("{name} {target}")));
+        found.is_some()
+    }
+
+    #[test]
+    fn part_belongs_to_one_visitor_and_expires() {
+        let mut store = PartStore::default();
+        keep_at_once(&mut store, 1, "/a");
+        assert!(has(&store, 1, "/a") && !has(&store, 1, "/b") && !has(&store, 2, "/a"));
+        assert_eq!(store.get(&visitor(1), b"/a", 1_000), None);
+    }
+
+    #[test]
+    fn change_removes_the_parts_of_its_visitor_also_those_in_flight() {
+        let mut store = PartStore::default();
+        keep_at_once(&mut store, 1, "/a");
+        keep_at_once(&mut store, 2, "/a");
+        let (before, other) = (store.begin(&visitor(1).marks), store.begin(&visitor(2).marks));
+        store.changed(&[[101; 32]].into_iter().collect());
+        assert!(!has(&store, 1, "/a") && has(&store, 2, "/a"));
+        keep(&mut store, 1, "/b", before);
+        keep(&mut store, 2, "/b", other);
+        assert!(!has(&store, 1, "/b"), "it was requested before the change");
+        assert!(has(&store, 2, "/b"));
+        keep_at_once(&mut store, 1, "/b");
+        assert!(has(&store, 1, "/b"));
+    }
+
+    #[test]
+    fn changes_of_unknown_visitors_leave_no_trace_and_remove_nothing() {
+        let mut store = PartStore::default();
+        keep_at_once(&mut store, 1, "/a");
+        for number in 0..100_000_u32 {
+            let mut mark = [9; 32];
+            mark[..4].copy_from_slice(&number.to_le_bytes());
+            store.changed(&[mark].into_iter().collect());
+        }
+        assert!(has(&store, 1, "/a"));
+        assert_eq!((store.by_mark.len(), store.in_flight_by_mark.len()), (2, 0));
+    }
+
+    #[test]
+    fn memory_of_one_visitor_and_of_all_is_bounded() {
+        let mut store = PartStore::default();
+        for number in 0..20 {
+            keep_at_once(&mut store, 1, &format!("/{number:04}"));
+        }
+        assert!(has(&store, 1, "/0019") && !has(&store, 1, "/0000"));
+        for name in 2..100 {
+            for number in 0..20 {
+                keep_at_once(&mut store, name, &format!("/{number:04}"));
+            }
+            assert!(store.weight <= BOUNDS.total);
+        }
+        assert!(!has(&store, 1, "/0019"));
+        let long = Bytes::from(vec![b'x'; 1_000]);
+        let request = store.begin(&visitor(1).marks);
+        store.keep(&visitor(1), request, (b"/long", long), 1_000, BOUNDS);
+        assert_eq!(store.get(&visitor(1), b"/long", 0), None);
+    }
+
+    #[test]
+    fn one_network_takes_half_of_the_memory_and_evicts_no_other() {
+        let mut store = PartStore::default();
+        keep_at_once(&mut store, 1, "/a");
+        // Of network 2.
+        for name in (2..100).step_by(4) {
+            (0..20).for_each(|number| keep_at_once(&mut store, name, &format!("/{number:04}")));
+        }
+        assert!(has(&store, 1, "/a") && has(&store, 98, "/0019") && !has(&store, 2, "/0019"));
+        assert_eq!(store.network_weights.values().sum::<u64>(), store.weight);
+        assert!(store.network_weights.values().all(|bytes| *bytes <= BOUNDS.total / NETWORK_SHARE));
+    }
+
+    #[test]
+    fn nothing_is_left_when_all_is_removed() {
+        let mut store = PartStore::default();
+        for name in 0..100 {
+            keep_at_once(&mut store, name, "/a");
+        }
+        for name in 0..100 {
+            store.changed(&visitor(name).marks);
+        }
+        assert!(store.visitors.is_empty() && store.by_age.is_empty() && store.by_network.is_empty());
+        assert!(store.by_mark.is_empty() && store.network_weights.is_empty() && store.weight == 0);
+        assert!(store.in_flight.is_empty() && store.in_flight_by_mark.is_empty());
+    }
+}
