@@ -1,4 +1,4 @@
-"""What the tests of packages share: roots of Debian, visitors who ask all the while, waiting."""
+"""Code that the package tests share: Debian root file systems, clients that send requests continuously, waiting."""
 import http.client
 import os
 import socket
@@ -18,12 +18,12 @@ def wait_for(what, holds, patience=PATIENCE):
     deadline = time.monotonic() + patience
     while not holds():
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited in vain for {what}")
+            raise AssertionError(f"timed out waiting for {what}")
         time.sleep(0.02)
 
 
 def packed(name, suite, packages=()):
-    """Archive of a root of Debian with these packages, made where it is not there yet."""
+    """Returns the archive of a Debian root file system with these packages; creates it if it does not exist."""
     archive = os.path.join(ROOT, "target", "roots", f"{name}.tar")
     if not os.path.exists(archive):
         os.makedirs(os.path.dirname(archive), exist_ok=True)
@@ -42,7 +42,7 @@ def connects(port):
 
 
 def page(host="site.test", port=80, context=None, path="/"):
-    """Status, head and text of a page, by HTTPS where there is somebody to believe; nothing where it cannot be had."""
+    """Returns status, head and text of a page, or None on failure. With a TLS context it uses HTTPS."""
     try:
         raw = socket.create_connection(("127.0.0.1", port), PATIENCE)
         with (context.wrap_socket(raw, server_hostname=host) if context else raw) as stream:
@@ -54,16 +54,16 @@ def page(host="site.test", port=80, context=None, path="/"):
 
 
 class Visitors:
-    """Visitors who ask for a page with this text all the while: half by one connection for many requests, half by a new one for each."""
+    """Clients that request a page with this text continuously: half with keep-alive, half with a new connection for each request."""
 
     def __init__(self, text, host="site.test", port=80):
         self.text, self.host, self.port = text, host, port
         self.failures, self.answered, self.ended = [], 0, False
-        self.threads = [threading.Thread(target=self.visit, args=(keeps,), daemon=True) for keeps in (True, False, True, False)]
+        self.threads = [threading.Thread(target=self.visit, args=(keep_alive,), daemon=True) for keep_alive in (True, False, True, False)]
         for thread in self.threads:
             thread.start()
 
-    def visit(self, keeps):
+    def visit(self, keep_alive):
         connection = None
         while not self.ended:
             fresh = connection is None
@@ -73,11 +73,11 @@ class Visitors:
                 answer = connection.getresponse()
                 assert answer.status == 200 and self.text in answer.read(), answer.status
                 self.answered += 1
-                if not keeps or answer.will_close:
+                if not keep_alive or answer.will_close:
                     connection.close()
                     connection = None
             except (OSError, http.client.HTTPException, AssertionError) as error:
-                # A connection that was kept may be closed between two requests (RFC 9112 section 9.5): clients ask again.
+                # An idle keep-alive connection may be closed between two requests (RFC 9112 section 9.5); clients then repeat the request.
                 idle_closed = isinstance(error, (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError))
                 if fresh or not idle_closed:
                     self.failures.append(repr(error))
@@ -85,7 +85,7 @@ class Visitors:
                 connection = None
 
     def more(self, count=50):
-        """Waits until so many more were answered."""
+        """Waits until `count` more requests were answered."""
         seen = self.answered
         wait_for("visitors", lambda: self.answered > seen + count, 4 * PATIENCE)
 
