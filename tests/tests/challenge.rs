@@ -16,6 +16,7 @@ const CONF: &str = "
         location /own/ { fastcgi_cache_bypass 1; fastcgi_no_cache 1; fastcgi_pass @PHP@; }
         location /plain/ { fastcgi_cache off; fastcgi_pass @PHP@; }
         location /trusted/ { origin_challenge off; fastcgi_pass @PHP@; }
+        location /few/ { origin_challenge 1 bits=8 passes=3; fastcgi_cache_bypass 1; fastcgi_no_cache 1; fastcgi_pass @PHP@; }
         location /many/ { origin_challenge 0 bits=8; origin_query_limit rate=1r/m burst=2 action=challenge; fastcgi_pass @PHP@; }
     }";
 
@@ -68,7 +69,7 @@ fn visitor_without_a_pass_costs_the_origin_nothing() {
     let stored = server.fetch(&Request::get("/b").field("Cookie", "person=1"));
     assert_eq!((stored.status, stored.cache()), (200, "HIT"));
     assert_eq!(server.get("/trusted/?person=1").status, 200);
-    server.log_has("the visitor has to answer a challenge first (origin_challenge)");
+    server.log_has("the client needs a pass (origin_challenge)");
 }
 
 #[test]
@@ -110,6 +111,45 @@ fn new_queries_beyond_the_limit_need_a_pass_and_a_pass_opens_no_flood() {
     assert_eq!((beyond.status, beyond.field("Retry-After")), (429, Some("60")));
     assert_eq!(ask(4, "").cache(), "HIT");
     assert_eq!(origin.count(), 4);
+}
+
+#[test]
+fn passes_of_one_network_are_bounded_and_open_no_flood_together() {
+    let (server, origin) = serve();
+    let fetch = |target: &str, client: &str, agent: &str, cookie: &str| {
+        let request = Request::get(target).field("X-Real-IP", client).field("User-Agent", agent);
+        server.fetch(&request.field("Cookie", cookie))
+    };
+    let pass = |target: &str, client: &str, agent: &str| {
+        let asked = challenge(&fetch(target, client, agent, "")).expect("a challenge");
+        format!("myriad_pass={}", solve(&asked))
+    };
+    // `passes=3`: the fourth pass of a /64 gets 429, another network and the three passes go on.
+    let client = |number: u32| format!("2001:db8:1:2:{number:x}::1");
+    let target = "/few/?person=1";
+    let passes: Vec<_> =
+        (0..4).map(|number| pass(target, &client(number), &format!("agent {number}"))).collect();
+    let with = |number: usize| {
+        let agent = format!("agent {number}");
+        fetch(target, &client(number as u32), &agent, &passes[number]).status
+    };
+    assert_eq!([0, 1, 2, 3, 3, 0].map(with), [200, 200, 200, 429, 429, 200]);
+    let elsewhere = pass(target, "2001:db8:1:3::1", "agent");
+    assert_eq!(fetch(target, "2001:db8:1:3::1", "agent", &elsewhere).status, 200);
+    // `burst=2`: each pass opens two new queries, all passes of one network together eight.
+    let before = origin.count();
+    let filter = |number: u32, agent: &str, cookie: &str| {
+        fetch(&format!("/many/?network={number}"), "192.0.2.1", agent, cookie).status
+    };
+    assert_eq!([0, 1].map(|number| filter(number, "agent", "")), [200, 200]);
+    for holder in 0..6 {
+        let agent = format!("agent {holder}");
+        let cookie = pass(&format!("/many/?network={}", 10 + holder), "192.0.2.1", &agent);
+        let statuses = [0, 1, 2].map(|number| filter(100 + 3 * holder + number, &agent, &cookie));
+        let expected = if holder < 4 { [200, 200, 429] } else { [429; 3] };
+        assert_eq!(statuses, expected, "{holder}");
+    }
+    assert_eq!(origin.count(), before + 2 + 8);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use myriad_store::KeyRef;
 use crate::next::{Cached, Next, PassReason};
 use crate::{
     assets, claim, disk, early, early_hints_stored, esi, explain, follow, gather, lead, look_up,
-    other_codings, pass, refresh, serve, stale,
+    other_codings, pass, refresh, serve, shield, stale,
 };
 use myriad_exchange::exchange::{Exchange, Step};
 use myriad_exchange::runtime::{Caches, OriginPlace};
@@ -77,6 +77,12 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
                 claim::run(exchange, cached, page)
             }
             Next::Lead(page) => lead::run(exchange, cached, page.as_ref()),
+            Next::Wait(ms) => {
+                return wait(cached, async move |exchange, _| {
+                    shield::wait(exchange, ms).await;
+                    Next::LookUp
+                });
+            }
             Next::Known => {
                 return wait(cached, async |exchange, cached| esi::run(exchange, cached.cache).await);
             }

@@ -58,11 +58,11 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
     if reason.is_some() && request.cache.journey.stored_only {
         return Ok(Next::Done(Step::Error(esi::IN_VAIN)));
     }
-    // What bypasses the cache goes to the origin for certain; else the page is looked up first.
+    // A request that bypasses the cache is certain to go to the origin; for others the page is looked up first.
     if reason.is_some()
-        && let Some(step) = shield::judge(exchange, Sought::Bypassing)
+        && let Some(limited) = shield::judge(exchange, Sought::Bypassing)
     {
-        return Ok(Next::Done(step));
+        return Ok(limited.into());
     }
     let Exchange { request, frame } = exchange;
     // The key may hold the body (`$request_body`), so it is read before the key is made.

@@ -11,6 +11,7 @@
 //!             v
 //!           Stale -- may be served ------> Serve, or Refresh -> Serve
 //!             |   \-- is for one visitor -> Lead or Pass
+//!             |   \-- too many queries ---> Wait -> LookUp
 //!             v
 //!           Claim -- found meanwhile ----> Serve
 //!             |   \-- hit-for-miss ------> Lead or Pass
@@ -75,6 +76,8 @@ pub(crate) enum Next {
     LookUp,
     /// A known visitor asks, who may read a page that its origin has cut ([`crate::esi`]).
     Known,
+    /// The request waits for its turn, milliseconds (`origin_query_limit`); then the page is looked up again.
+    Wait(u64),
     /// The request's body is read first: the key may hold it.
     Gather,
     /// Memory has no page: it is asked whether the disk may have it.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use myriad_log::Level;
 use myriad_policy::{CacheStatus, Failure};
-use myriad_shield::origin_query_limit::Sought;
+use myriad_shield::origin_query_limit::{Limited, Sought};
 use myriad_upstream::{OriginError, OriginResponse, Phase, RequestPayload};
 
 use crate::esi;
@@ -23,8 +23,10 @@ use myriad_origin::upload;
 
 /// Asks an origin that has no cache before it, and passes its answer on.
 pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
-    if let Some(step) = shield::judge(exchange, Sought::Target) {
-        return step;
+    match shield::judge(exchange, Sought::Target) {
+        Some(Limited::Answer(step)) => return step,
+        Some(Limited::Wait(ms)) => shield::wait(exchange, ms).await,
+        None => {}
     }
     match ask(exchange, origin, None).await {
         Asked::Answered(response) => esi::respond(exchange, origin, response),

@@ -1,8 +1,10 @@
 //! What keeps a page from being fetched now, though a visitor asks for it: `origin_challenge`, `origin_query_limit`, `origin_backoff`.
 
+use std::time::Duration;
+
 use myriad_http::ResponseHead;
 use myriad_policy::Failure;
-use myriad_shield::origin_query_limit::Sought;
+use myriad_shield::origin_query_limit::{Limited, Sought};
 use myriad_shield::{origin_backoff, origin_challenge, origin_query_limit};
 use myriad_store::Failure as StoreFailure;
 
@@ -12,12 +14,31 @@ use crate::stale_instead::stale_instead;
 use myriad_exchange::exchange::{Exchange, Request, Step};
 use myriad_page::Page;
 
-/// Judges a request that no stored page answers. A step is the answer of one that must not go to the origin.
-pub(crate) fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Step> {
+/// Judges a request that no stored page answers. `None` lets it go to the origin.
+pub(crate) fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Limited> {
     if exchange.request.received.sink.is_some() {
         return None;
     }
-    origin_challenge::judge(exchange).or_else(|| origin_query_limit::judge(exchange, sought))
+    match origin_challenge::judge(exchange) {
+        Some(step) => Some(Limited::Answer(step)),
+        None => origin_query_limit::judge(exchange, sought),
+    }
+}
+
+impl From<Limited> for Next {
+    fn from(limited: Limited) -> Self {
+        match limited {
+            Limited::Answer(step) => Self::Done(step),
+            Limited::Wait(ms) => Self::Wait(ms),
+        }
+    }
+}
+
+/// Waits for the turn of a request beyond `origin_query_limit`.
+pub(crate) async fn wait(exchange: &Exchange, ms: u64) {
+    let traced = exchange.request.waits_for("origin_query_limit");
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    drop(traced);
 }
 
 /// The bit of a failure's number, beside what [`NoAnswer::encode`] makes, that says: the application has a page of its own for it, 503 with
@@ -32,9 +53,9 @@ pub(crate) fn instead(exchange: &mut Exchange, cached: Cached<'_>, stale: Option
     let now = myriad_net::clock::now_ms();
     // A page that was stored has been let through.
     if stale.is_none()
-        && let Some(step) = judge(exchange, Sought::Page)
+        && let Some(limited) = judge(exchange, Sought::Page)
     {
-        return Some(Next::Done(step));
+        return Some(limited.into());
     }
     let held = origin_backoff::held_off(&exchange.request, cached.cache.zone.zone.name(), now)?;
     let why = NoAnswer::decode(StoreFailure(held.failure & !OWN_WORDS));

@@ -94,6 +94,7 @@ pub(super) fn words(next: &Next) -> String {
         Next::Done(_) => "done".to_owned(),
         Next::LookUp => "look up".to_owned(),
         Next::Known => "known".to_owned(),
+        Next::Wait(ms) => format!("wait {ms}"),
         Next::Gather => "gather".to_owned(),
         Next::Seek => "seek".to_owned(),
         Next::Load(_) => "load".to_owned(),

@@ -214,6 +214,7 @@ fn a_connection_shows_both_ends() {
         &[
             ("remote_addr", "127.0.0.1"),
             ("binary_remote_addr", "\u{7f}\0\0\u{1}"),
+            ("remote_network", "127.0.0.1"),
             ("remote_port", "0"),
             ("server_addr", "127.0.0.1"),
             ("server_port", "8080"),
@@ -224,7 +225,7 @@ fn a_connection_shows_both_ends() {
     exchange.request.received.real = Some("10.0.0.1:0".parse().unwrap());
     shows(&mut exchange, &[("remote_addr", "10.0.0.1"), ("remote_port", "")]);
     exchange.request.received.real = Some("[::1]:9".parse().unwrap());
-    shows(&mut exchange, &[("remote_addr", "::1"), ("remote_port", "9")]);
+    shows(&mut exchange, &[("remote_addr", "::1"), ("remote_network", "::/64"), ("remote_port", "9")]);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 pub mod accept;
 pub mod body;
 pub mod cache_control;
+mod client_network;
 pub mod conditional;
 pub mod content_range;
 pub mod eight_bytes;
@@ -31,6 +32,7 @@ pub mod structured;
 pub mod token;
 pub mod uri;
 
+pub use client_network::{IPV6_PREFIX, client_network};
 pub use error::ParseError;
 pub use fields::Fields;
 pub use head::{RequestHead, ResponseHead, Version};

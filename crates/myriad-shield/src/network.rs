@@ -1,12 +1,14 @@
-//! The network of a visitor.
+//! The network of a client, wider than one address: limits and challenge passes hold for all of it.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
-/// The /24 of an address, or its /48: what one customer of a provider has many of.
+use myriad_http::client_network;
+
+/// Returns the /24 of an IPv4 address, the /64 of an IPv6 address: one client may have all its addresses.
 pub(crate) fn network(client: IpAddr) -> IpAddr {
-    match client.to_canonical() {
-        IpAddr::V4(address) => IpAddr::V4((u32::from(address) & !0xff).into()),
-        IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 80 << 80).into()),
+    match client_network(client) {
+        IpAddr::V4(address) => IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() & !0xff)),
+        v6 @ IpAddr::V6(_) => v6,
     }
 }
 
@@ -15,12 +17,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn networks_are_those_of_one_customer() {
+    fn networks_are_those_of_one_client() {
         let same = |one: &str, other: &str| {
             network(one.parse().expect("an address")) == network(other.parse().expect("an address"))
         };
         assert!(same("192.0.2.1", "192.0.2.200") && !same("192.0.2.1", "192.0.3.1"));
-        assert!(same("2001:db8:1:2::1", "2001:db8:1:3::9") && !same("2001:db8:1::1", "2001:db8:2::1"));
+        assert!(
+            same("2001:db8:1:2::1", "2001:db8:1:2:ffff::9") && !same("2001:db8:1:2::1", "2001:db8:1:3::1")
+        );
         assert!(same("::ffff:192.0.2.1", "192.0.2.9"));
     }
 }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use myriad_calendar::{format_time_iso8601, format_time_local};
-use myriad_exchange::exchange::variables::write::{address, show, text, thousandths};
+use myriad_exchange::exchange::variables::write::{address, network, show, text, thousandths};
 use myriad_http::proxy_protocol::ProxyHeader;
 use myriad_log::local_time;
 use myriad_net::Peer;
@@ -51,6 +51,7 @@ const ROWS: &[(&str, Value)] = &[
         show(out, peer.port())
     }),
     ("remote_addr", |session, out| address(out, session.client())),
+    ("remote_network", |session, out| network(out, session.client())),
     ("remote_port", |session, out| {
         let port = session.client_socket().map(|client| client.port());
         port.filter(|port| *port > 0).is_none_or(|port| show(out, port))

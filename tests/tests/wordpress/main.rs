@@ -4,6 +4,7 @@ mod amp;
 mod closed;
 mod cookies;
 mod crawl;
+mod limits;
 mod load;
 mod pages;
 mod people;

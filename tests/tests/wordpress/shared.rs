@@ -75,8 +75,8 @@ fn what_must_not_be_cached_is_not() {
     assert_ne!(posted.cache(), "HIT");
 }
 
-/// A page of the site that shows everything with which PHP was asked.
-fn echo(site: &WordPress) {
+/// Writes a script of the site that prints all variables of its request.
+pub(crate) fn echo(site: &WordPress) {
     let script =
         "<?php foreach ($_SERVER as $name => $value) if (is_string($value)) echo \"$name=$value\\n\";";
     std::fs::write(site.root().join("echo.php"), script).expect("write");

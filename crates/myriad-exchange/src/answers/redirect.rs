@@ -13,8 +13,14 @@ use crate::exchange::Answer;
 use crate::exchange::Step;
 use crate::exchange::{Exchange, Request};
 
-/// An answer that sends the client to `url`. A path becomes absolute, as `absolute_redirect` says.
+/// Returns an answer that redirects the client to `url`. A path becomes an absolute URL, as `absolute_redirect` says.
 pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer {
+    let location = location(request, url);
+    redirect_with(request, status, url, &location)
+}
+
+/// Returns the redirect; `location` is the value of `Location`.
+fn redirect_with(request: &mut Request, status: u16, url: &[u8], location: &[u8]) -> Answer {
     request.errors.forced_status = None;
     if matches!(status, 301 | 302) && msie::wants_refresh(request) {
         return refresh(url);
@@ -23,7 +29,7 @@ pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer {
     let body = error_body(status, &place.headers.own.server_name);
     let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(body)));
     answer.media_type = Some(b"text/html"[..].into());
-    answer.field(b"Location", &location(request, url));
+    answer.field(b"Location", location);
     answer
 }
 
@@ -45,14 +51,25 @@ fn refresh(url: &[u8]) -> Answer {
     answer
 }
 
-/// As [`redirect`]; but an `error_page` for the status goes first, as in nginx, and its answer bears the `Location`.
+/// As [`redirect`]; but an `error_page` for the status goes first, as in nginx, and its answer has the `Location`.
 pub fn redirect_or_page(exchange: &mut Exchange, status: u16, url: &[u8]) -> Step {
+    let location = location(&exchange.request, url);
+    page_or_redirect(exchange, status, url, location)
+}
+
+/// As [`redirect_or_page`], for a path of this server. `Location` is the path, never an absolute URL: behind a proxy, scheme and port of this
+/// server are not those of the site.
+pub fn redirect_to_path(exchange: &mut Exchange, status: u16, path: &[u8]) -> Step {
+    let location = path.iter().copied().filter(|byte| !byte.is_ascii_control()).collect();
+    page_or_redirect(exchange, status, path, location)
+}
+
+fn page_or_redirect(exchange: &mut Exchange, status: u16, url: &[u8], location: Vec<u8>) -> Step {
     if has_page_now(exchange, status) {
-        let location = location(&exchange.request, url);
         exchange.request.errors.carried.get_or_insert_default().location = Some(location);
         return Step::Error(status);
     }
-    Step::Answer(redirect(&mut exchange.request, status, url))
+    Step::Answer(redirect_with(&mut exchange.request, status, url, &location))
 }
 
 /// nginx's redirect to the same URI with a slash at its end.

@@ -16,6 +16,8 @@ pub struct Visit {
     pub origin_requests: Cell<Option<LimitStatus>>,
     /// What was counted before an origin alone (`limit_conn ... origin_only`), until whoever asks the origin takes it.
     pub origin_held: RefCell<Option<Box<dyn Any>>>,
+    /// The client's network sends more new queries than `origin_query_limit` admits: this request goes to the origin after all others.
+    pub beyond_query_limit: Cell<bool>,
     /// How many of the request and its subrequests are with an origin, and hold something for that.
     pub asking: Cell<u32>,
 }
@@ -23,7 +25,7 @@ pub struct Visit {
 impl Visit {
     /// What the limits said, for a request that goes on without the visitor.
     pub(super) fn apart(&self) -> Self {
-        let Self { requests, connections, origin_requests, held: _, origin_held: _, asking: _ } = self;
+        let Self { requests, connections, origin_requests, .. } = self;
         Self {
             requests: requests.clone(),
             connections: connections.clone(),

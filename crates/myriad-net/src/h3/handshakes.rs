@@ -1,7 +1,9 @@
 //! Handshakes under way, by address.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
+
+use myriad_http::client_network;
 
 /// Handshakes of one address that may be under way before clients there must show that they can be reached.
 const EASY: u32 = 64;
@@ -28,18 +30,10 @@ pub(super) struct Handshakes {
     all: u32,
 }
 
-/// The network that counts as one client: whoever has one address of IPv6 has 2⁶⁴.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
-        v4 @ IpAddr::V4(_) => v4,
-    }
-}
-
 impl Handshakes {
     /// What to do with a client at `address`; `shown` where it has shown that it is there.
     pub(super) fn receive(&self, address: IpAddr, shown: bool) -> Reception {
-        let own = self.by_network.get(&network(address)).copied().unwrap_or(0);
+        let own = self.by_network.get(&client_network(address)).copied().unwrap_or(0);
         match (own >= EASY || self.all >= EASY_IN_ALL, shown) {
             (true, false) => Reception::Retry,
             (_, true) if own >= MOST => Reception::Refuse,
@@ -49,13 +43,13 @@ impl Handshakes {
 
     /// One begins.
     pub(super) fn begin(&mut self, address: IpAddr) {
-        *self.by_network.entry(network(address)).or_default() += 1;
+        *self.by_network.entry(client_network(address)).or_default() += 1;
         self.all += 1;
     }
 
     /// One is over.
     pub(super) fn end(&mut self, address: IpAddr) {
-        let network = network(address);
+        let network = client_network(address);
         if let Some(count) = self.by_network.get_mut(&network) {
             *count -= 1;
             if *count == 0 {
@@ -68,6 +62,8 @@ impl Handshakes {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv6Addr;
+
     use super::*;
 
     #[test]

@@ -6,18 +6,17 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::task::{Context, Waker};
+
+use myriad_http::client_network;
 
 use crate::connection::Connection;
 
 /// Most handshakes that one address may have under way with one worker. Whole offices are behind one address, and a
 /// handshake takes one round trip.
 const MOST: usize = 256;
-
-/// Bits of an IPv6 address that one client may choose from as it likes.
-const FREE_BITS: u32 = 64;
 
 thread_local! {
     /// The oldest first.
@@ -38,7 +37,7 @@ impl HalfOpen {
     /// Counts a client's handshake, which has begun. Where there are too many the oldest has to give way.
     pub(super) fn enter(connection: &Connection) -> Self {
         let announced = connection.proxied.get().map(|header| header.source.ip());
-        let Some(client) = announced.or_else(|| connection.peer.ip()).map(network) else {
+        let Some(client) = announced.or_else(|| connection.peer.ip()).map(client_network) else {
             return Self(None);
         };
         let place = Rc::new(Place::default());
@@ -82,14 +81,6 @@ impl Drop for HalfOpen {
                 }
             }
         });
-    }
-}
-
-/// The network that counts as one client.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> FREE_BITS << FREE_BITS)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The row, and its words read.
+//! The row, and its parser.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
 use myriad_conf::settings::Settings;
@@ -8,18 +8,20 @@ use super::settings::{ChallengeConf, ChallengeSettings};
 
 /// Bounds of `valid=`, milliseconds: a minute, in which nobody reads a page, and a month.
 const VALID_MS: std::ops::RangeInclusive<u64> = 60_000..=30 * 86_400_000;
-/// Least bytes of `secret=`.
+/// Minimum length of `secret=`, bytes.
 const SECRET: usize = 16;
+/// Bounds of `passes=`: at most one pass in a millisecond.
+const PASSES: std::ops::RangeInclusive<u64> = 1..=60_000;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(
     "origin_challenge",
     Contexts::HSL,
-    between(1, 4),
+    between(1, 5),
     Set::Settings(origin_challenge),
-    "Visitors for whom the text is neither empty nor `0` get, before they cost the origin anything, a page whose script does some work \
-     and asks again with a pass in the cookie `myriad_pass`. `bits=` says how much work: each more doubles it (16: a fraction of a second). A \
-     pass holds for `valid=` (1h), a network (/24, /48 of IPv6) and a browser; servers that stand beside each other share a \
-     `secret=`. Pages that are stored are always served, and the page is never stored.",
+    "Clients for which the text is neither empty nor `0` get, before the origin is contacted, a page whose script does some work and requests the \
+     URL again with a pass in the cookie `myriad_pass`. Each of `bits=` doubles the work (16: a fraction of a second). A pass is valid for `valid=` \
+     (1h), for one network (/24, /64 of IPv6) and one browser; servers that share clients need the same `secret=`. A network may use \
+     `passes=` (30) new passes per minute and as many at once, then gets 429. Stored pages are always served, and the page itself is never stored.",
 )
 .default("off")
 .own()];
@@ -40,9 +42,10 @@ fn origin_challenge(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         match name {
             b"bits=" => rules.bits = bits(args, index, name.len())?,
             b"valid=" => rules.valid_s = valid(args, index, name.len())?,
+            b"passes=" => rules.passes = passes(args, index, name.len())?,
             b"secret=" if value.len() >= SECRET => rules.secret = Some(value.into()),
             b"secret=" => return Err(args.invalid(index, format!("a text of at least {SECRET} bytes"))),
-            _ => return Err(args.invalid(index, "`bits=N`, `valid=TIME` or `secret=TEXT`")),
+            _ => return Err(args.invalid(index, "`bits=N`, `valid=TIME`, `passes=N` or `secret=TEXT`")),
         }
     }
     settings.feature_mut::<ChallengeSettings>().0 = Some(ChallengeConf { when, rules });
@@ -55,6 +58,15 @@ fn bits(args: &Arguments<'_>, index: usize, skip: usize) -> Result<u32, myriad_c
         Ok(bits)
     } else {
         Err(args.invalid(index, format!("from {} to {}", BITS.start(), BITS.end())))
+    }
+}
+
+fn passes(args: &Arguments<'_>, index: usize, skip: usize) -> Result<u64, myriad_conf::Diagnostic> {
+    let passes = args.number_after(index, skip)?;
+    if PASSES.contains(&passes) {
+        Ok(passes)
+    } else {
+        Err(args.invalid(index, format!("from {} to {}", PASSES.start(), PASSES.end())))
     }
 }
 

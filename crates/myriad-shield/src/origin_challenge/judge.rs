@@ -1,5 +1,7 @@
 //! A request that is about to go to its origin.
 
+use std::sync::LazyLock;
+
 use myriad_exchange::exchange::{Exchange, Request, Step};
 use myriad_http::Known;
 use myriad_http::uri::cookie;
@@ -9,17 +11,22 @@ use myriad_script::Template;
 use super::page;
 use super::pass::{Bearer, COOKIE, Passes, Rules};
 use crate::network::network;
+use crate::rate_table::RateTable;
+use crate::refuse::refuse;
+
+/// Passes that were used for the first time, in all workers.
+static USED: LazyLock<RateTable> = LazyLock::new(RateTable::default);
 
 /// `origin_challenge` of a place.
 pub(super) struct Challenge {
     when: Template,
     passes: Passes,
-    told: OnceASecond,
+    logged: OnceASecond,
 }
 
 impl Challenge {
     pub(super) fn new(when: Template, rules: Rules) -> Self {
-        Self { when, passes: Passes::new(rules), told: OnceASecond::default() }
+        Self { when, passes: Passes::new(rules), logged: OnceASecond::default() }
     }
 
     pub(super) fn passes(&self) -> &Passes {
@@ -27,32 +34,69 @@ impl Challenge {
     }
 }
 
-/// Judges a request that no stored page answers. A step is what a visitor gets who has to prove first that a browser works for him.
+/// Judges a request that no stored page answers. Returns the answer to a client that has no pass and needs one.
 pub fn judge(exchange: &mut Exchange) -> Option<Step> {
     let Exchange { request, frame } = exchange;
     let challenge: &Challenge = request.place().features.get()?;
-    // The parts of a page were asked for by the site itself.
+    // Subrequests come from the site's own pages.
     if request.is_subrequest() {
         return None;
     }
     let now = myriad_net::clock::now_ms();
     let mut text = Vec::new();
-    // Where it cannot be said whom it means, everybody is: an error must open no door.
-    let is_meant = challenge.when.eval(request, frame, &mut text).is_err() || !matches!(&*text, b"" | b"0");
-    if !is_meant || holder(request, &challenge.passes, now).is_some() {
+    // An error must not open the origin: the client needs a pass.
+    let needs_pass = challenge.when.eval(request, frame, &mut text).is_err() || !matches!(&*text, b"" | b"0");
+    if !needs_pass {
         return None;
     }
-    if challenge.told.admits(now) {
-        request
-            .log(Level::Warn, format_args!("the visitor has to answer a challenge first (origin_challenge)"));
+    let passes = &challenge.passes;
+    let held = pass(request, passes, now);
+    let message = match held {
+        Pass::Valid(_) => return None,
+        Pass::Missing => "the client needs a pass (origin_challenge)",
+        Pass::TooMany => "the client's network uses too many passes (origin_challenge)",
+    };
+    if challenge.logged.admits(now) {
+        request.log(Level::Warn, format_args!("{message}"));
     }
-    Some(stand_before(request, &challenge.passes, now))
+    if held == Pass::Missing {
+        return Some(stand_before(request, passes, now));
+    }
+    let interval_ms = passes.interval_ms();
+    Some(refuse(exchange, 429, interval_ms))
 }
 
-/// What tells the pass of a request from others; none where it has none that holds.
-pub(crate) fn holder(request: &Request, passes: &Passes, now: u64) -> Option<u128> {
+/// The pass of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pass {
+    /// None, or none that is valid.
+    Missing,
+    /// A pass, identified by its signature.
+    Valid(u128),
+    /// A valid pass, but its network has used as many as it may.
+    TooMany,
+}
+
+/// Returns the pass of a request, and counts its first use for the network of the client.
+pub(crate) fn pass(request: &Request, passes: &Passes, now: u64) -> Pass {
+    match holder(request, passes, now) {
+        None => Pass::Missing,
+        Some(pass) if admits(request, passes, pass) => Pass::Valid(pass),
+        Some(_) => Pass::TooMany,
+    }
+}
+
+/// Returns the pass of a request, if it is valid.
+pub(super) fn holder(request: &Request, passes: &Passes, now: u64) -> Option<u128> {
     let mut cookies = request.received.head.fields().get_all(b"Cookie");
     cookies.find_map(|line| passes.prove(cookie(line, COOKIE.as_bytes())?, &bearer(request), now / 1000))
+}
+
+/// Counts the first use of a pass by the network of its holder. A pass that was counted before is always admitted.
+fn admits(request: &Request, passes: &Passes, pass: u128) -> bool {
+    let bearer = bearer(request);
+    let now = myriad_net::clock::monotonic_ms();
+    USED.admit(pass, (bearer.server, bearer.network), passes.rate(), now).is_some()
 }
 
 /// The page with a challenge.

@@ -29,7 +29,7 @@ use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 pub use judge::judge;
-pub(crate) use judge::{holder, stand_before};
+pub(crate) use judge::{Pass, pass, stand_before};
 pub(crate) use pass::Passes;
 use settings::ChallengeSettings;
 pub(crate) use settings::rules;

@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 
 use aws_lc_rs::{digest, hmac};
 
+use crate::rate_table::Rate;
+
 /// The cookie that holds a pass.
 pub(super) const COOKIE: &str = "myriad_pass";
 /// Bounds of the work: 2 to this power digests, in the middle.
@@ -20,27 +22,33 @@ const SIGNATURE: usize = 32;
 /// Most bytes of `User-Agent` that are signed.
 const AGENT: usize = 512;
 
-/// How passes are proved.
+/// New passes that one network may use in a minute where `passes=` is not written. A pass costs a client some milliseconds of work: without a
+/// bound it would make as many as it has requests.
+const PASSES: u64 = 30;
+
+/// The rules by which passes are checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rules {
     /// `bits=`.
     pub bits: u32,
     /// `valid=`, seconds.
     pub valid_s: u64,
-    /// `secret=`; none for one of this process alone.
+    /// `passes=`: new passes of one network in a minute.
+    pub passes: u64,
+    /// `secret=`; `None` for a random one of this process.
     pub secret: Option<Box<[u8]>>,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { bits: 16, valid_s: 3600, secret: None }
+        Self { bits: 16, valid_s: 3600, passes: PASSES, secret: None }
     }
 }
 
-/// For whom a pass is: whoever has another address range, browser or server needs one of its own.
+/// The client, browser and server for which a pass is valid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bearer<'a> {
-    /// The network of the visitor; none on a unix socket.
+    /// The network of the client; `None` on a unix socket.
     pub network: Option<IpAddr>,
     /// The server's name.
     pub server: &'a [u8],
@@ -69,7 +77,17 @@ impl Passes {
         Self { rules, key }
     }
 
-    /// For how long a pass holds, seconds.
+    /// Rate at which one network may use new passes.
+    pub(super) fn rate(&self) -> Rate {
+        Rate { interval_ms: self.interval_ms(), burst: self.rules.passes, wait_ms: 0 }
+    }
+
+    /// Milliseconds in which one network may use one new pass.
+    pub(crate) fn interval_ms(&self) -> u64 {
+        60_000 / self.rules.passes
+    }
+
+    /// Lifetime of a pass, seconds.
     pub(super) fn valid_s(&self) -> u64 {
         self.rules.valid_s
     }
@@ -150,7 +168,7 @@ mod tests {
 
     #[test]
     fn pass_holds_for_its_bearer_and_its_time() {
-        let rules = Rules { bits: 8, valid_s: 60, secret: None };
+        let rules = Rules { bits: 8, valid_s: 60, ..Rules::default() };
         let passes = Passes::new(rules.clone());
         let mine = bearer("192.0.2.0", "a.test", "Firefox");
         let pass = solve(&passes.open(&mine, NOW));
@@ -173,7 +191,12 @@ mod tests {
 
     #[test]
     fn what_was_not_signed_or_not_worked_for_is_none() {
-        let rules = Rules { bits: 12, valid_s: 60, secret: Some(b"a secret of servers"[..].into()) };
+        let rules = Rules {
+            bits: 12,
+            valid_s: 60,
+            secret: Some(b"a secret of servers"[..].into()),
+            ..Rules::default()
+        };
         let passes = Passes::new(rules.clone());
         let mine = bearer("192.0.2.0", "a.test", "Firefox");
         let open = passes.open(&mine, NOW);

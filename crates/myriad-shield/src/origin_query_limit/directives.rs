@@ -1,4 +1,4 @@
-//! The row, and its words read.
+//! The row, and its parser.
 
 use myriad_conf::number::parse_number;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
@@ -7,19 +7,22 @@ use myriad_conf::{Diagnostic, Text};
 
 use super::settings::{Action, Per, QueryRules, QuerySettings};
 
-/// Bound of `burst=`.
+/// Maximum of `burst=`.
 const MOST: u64 = 100_000;
+/// Maximum of `wait=`, milliseconds: a browser gives up after a minute or two.
+const LONGEST_WAIT_MS: u64 = 60_000;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(
     "origin_query_limit",
     Contexts::HSL,
-    between(1, 6),
+    between(1, 7),
     Set::Settings(origin_query_limit),
-    "How many new queries (what stands behind `?`) go to an origin in a time: `rate=20r/m`, and `burst=` (as many as in a minute) at \
-     once; `per=path`, `network` (/24, /48 of IPv6) or `server`. Beyond that `action=strip` redirects to the page without the \
-     arguments but those that `keep=a,b` names, `action=challenge` asks for a pass (`origin_challenge`), `action=429` or `503` refuses. \
-     Pages that are stored are always served. It is for requests that may share a page; with `unless=` for all but those for which the text \
-     is neither empty nor `0`. A line a second of the error log names the arguments.",
+    "Limits how many new queries (the part behind `?`) one client network (/24, /64 of IPv6) sends to the origin: `rate=20r/m`, and `burst=` \
+     (a minute's number) at once; `per=network` counts them all together, `per=path` for each path. A new query beyond that waits for its turn \
+     if that takes no longer than `wait=` (0). Otherwise `action=strip` redirects a page to its URL without the arguments except those in `keep=a,b`, \
+     `action=challenge` requires a pass (`origin_challenge`), `action=429` or `503` refuses. Stored pages are always served. Requests that bypass the \
+     cache are counted only with `unless=`, which excludes those for which it is neither empty nor `0`; beyond the limit they go to the origin \
+     unchanged, after all others (`origin_queue`). One line per second of the error log names the arguments.",
 )
 .default("off")
 .own()];
@@ -35,8 +38,8 @@ fn origin_query_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done
 }
 
 fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
-    let (mut rate, mut burst, mut per, mut keep, mut action, mut unless) =
-        (None, None, Per::Path, Vec::new(), Action::Strip, None);
+    let (mut rate, mut burst, mut wait_ms, mut per, mut keep, mut action, mut unless) =
+        (None, None, 0, Per::Network, Vec::new(), Action::Strip, None);
     for index in 0..args.len() {
         let word = args.bytes(index);
         let (name, value) = word.split_at(word.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1));
@@ -55,9 +58,9 @@ fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
                 }
                 burst = Some(number);
             }
-            (b"per=", b"path") => per = Per::Path,
+            (b"wait=", _) => wait_ms = read_wait(args, index, name.len())?,
             (b"per=", b"network") => per = Per::Network,
-            (b"per=", b"server") => per = Per::Server,
+            (b"per=", b"path") => per = Per::Path,
             (b"keep=", _) => keep = value.split(|byte| *byte == b',').map(Into::into).collect(),
             (b"unless=", _) if !value.is_empty() => unless = Some(Text::new(value, args.words()[index].span)),
             (b"action=", b"strip") => action = Action::Strip,
@@ -67,7 +70,7 @@ fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
             _ => {
                 return Err(args.invalid(
                     index,
-                    "`off`, or `rate=20r/m`, `burst=N`, `per=path`, `network` or `server`, `keep=NAME,NAME`, \
+                    "`off`, or `rate=20r/m`, `burst=N`, `wait=TIME`, `per=network` or `path`, `keep=NAME,NAME`, \
                      `action=strip`, `challenge`, `429` or `503`, `unless=$variable`",
                 ));
             }
@@ -78,10 +81,15 @@ fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
         return Err(Diagnostic::error(args.node.span, message).help("write `origin_query_limit rate=20r/m;`"));
     };
     let burst = burst.unwrap_or_else(|| (60_000 / interval_ms).max(1));
-    Ok(QueryRules { interval_ms, burst, per, keep, action, unless })
+    Ok(QueryRules { interval_ms, burst, wait_ms, per, keep, action, unless })
 }
 
-/// `20r/m` or `1r/s` as milliseconds for one.
+fn read_wait(args: &Arguments<'_>, index: usize, skip: usize) -> Result<u64, Diagnostic> {
+    let wait_ms = args.millis_after(index, skip)?;
+    if wait_ms <= LONGEST_WAIT_MS { Ok(wait_ms) } else { Err(args.invalid(index, "a time of at most 1m")) }
+}
+
+/// Parses `20r/m` or `1r/s`; returns the milliseconds of one query.
 fn parse_rate(text: &[u8]) -> Option<u64> {
     let (number, window_ms) = match text.strip_suffix(b"r/m") {
         Some(number) => (number, 60_000),

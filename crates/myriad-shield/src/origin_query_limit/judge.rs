@@ -1,6 +1,7 @@
 //! A request with a query that is about to go to its origin.
 
 use std::net::IpAddr;
+use std::sync::LazyLock;
 
 use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::{Exchange, Request, Step};
@@ -10,49 +11,63 @@ use myriad_log::{Level, OnceASecond};
 use myriad_script::Template;
 
 use super::settings::{Action, Per, QueryRules};
-use super::table::TABLE;
 use crate::network::network;
-use crate::origin_challenge::{self, Passes};
+use crate::origin_challenge::{self, Pass, Passes};
+use crate::rate_table::{Rate, RateTable};
+use crate::refuse::refuse;
 
-/// Most bytes of argument names that a line of the log shows.
+/// Maximum length of the argument names in a log line, bytes.
 const SHOWN: usize = 200;
+/// How many times the limit all clients of one network may use that hold passes.
+const PASSES: u64 = 4;
+
+/// Queries of the process.
+static QUERIES: LazyLock<RateTable> = LazyLock::new(RateTable::default);
 
 /// `origin_query_limit` of a place.
 pub(super) struct QueryLimit {
     rules: QueryRules,
-    /// How visitors prove that a browser works for them; there with `action=challenge`.
+    /// Checks the passes of clients; present with `action=challenge`.
     passes: Option<Passes>,
     /// `unless=`.
     unless: Option<Template>,
-    told: OnceASecond,
+    logged: OnceASecond,
 }
 
 impl QueryLimit {
     pub(super) fn new(rules: QueryRules, passes: Option<Passes>, unless: Option<Template>) -> Self {
-        Self { rules, passes, unless, told: OnceASecond::default() }
+        Self { rules, passes, unless, logged: OnceASecond::default() }
     }
 }
 
-/// What a request would ask the origin for.
+/// What a request would fetch from the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sought {
-    /// A page that is not stored: its key tells it from others.
+    /// A page that is not stored, identified by its key.
     Page,
-    /// Something that has no cache before it: its target does.
+    /// A response that no cache may store, identified by the request target.
     Target,
-    /// Something past the cache. It counts where the directive says what does not (`unless=`).
+    /// A response that bypasses the cache. It is counted only with `unless=`, which names the requests that are not.
     Bypassing,
 }
 
-/// Judges a request that no stored page answers. A step is the answer of one that must not go to the origin.
-pub fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Step> {
+/// What happens to a request beyond the limit.
+pub enum Limited {
+    /// It is answered.
+    Answer(Step),
+    /// It waits for its turn, milliseconds; then it goes on.
+    Wait(u64),
+}
+
+/// Judges a request that no stored page answers. `None` lets it go to the origin.
+pub fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Limited> {
     let Exchange { request, frame } = exchange;
-    let QueryLimit { rules, passes, unless, told } = request.place().features.get()?;
+    let QueryLimit { rules, passes, unless, logged } = request.place().features.get()?;
     let sent = request.sent_uri()?;
     let at = sent.iter().position(|byte| *byte == b'?')?;
     let (path, query) = (&sent[..at], &sent[at + 1..]);
-    // The parts of a page were asked for by the site itself.
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head);
+    // Subrequests come from the site's own pages.
     if query.is_empty() || !reads || request.is_subrequest() {
         return None;
     }
@@ -61,76 +76,96 @@ pub fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Step> {
         None => {}
         Some(unless) => {
             let mut text = Vec::new();
-            // Where it cannot be said whom it means, nobody is: an error must open no door.
+            // An error must not open the origin: the request is counted.
             if unless.eval(request, frame, &mut text).is_ok() && !matches!(&*text, b"" | b"0") {
                 return None;
             }
         }
     }
+    // A client without an address (a unix socket) is a proxy: counting all its clients as one would let one of them block the others.
+    let client = network(request.client()?);
     let now = myriad_net::clock::now_ms();
+    let pass = passes.as_ref().map_or(Pass::Missing, |passes| origin_challenge::pass(request, passes, now));
     let key = if sought == Sought::Page { &*request.cache.key } else { sent };
-    // Who holds a pass counts alone: it does not open the origin to whatever else he asks for.
-    let pass = passes.as_ref().and_then(|passes| origin_challenge::holder(request, passes, now));
-    let counted_by = pass.map_or_else(|| CountedBy::of(request, rules.per, plain(path)), CountedBy::Pass);
-    if TABLE.lets((&*request.server().name, key), counted_by, rate(rules), now) {
+    let counted_by = CountedBy::of(request, rules.per, client, path, pass);
+    let admitted = counted_by.admit((&*request.server().name, key), rate(rules, sought));
+    if admitted == Some(0) {
         return None;
     }
-    if told.admits(now) {
+    if logged.admits(now) {
         let (path, names) = (path.escape_ascii(), names(query));
-        let message =
-            format_args!("too many new queries of \"{path}\" (origin_query_limit), the last of {names}");
+        let message = format_args!(
+            "too many new queries of the client's network (origin_query_limit), the last of \"{path}\": {names}"
+        );
         request.log(Level::Warn, message);
     }
-    if let (Some(passes), None) = (passes, pass) {
-        return Some(origin_challenge::stand_before(request, passes, now));
+    if let Some(wait_ms) = admitted {
+        return Some(Limited::Wait(wait_ms));
     }
-    let stripped = if rules.action == Action::Strip { stripped(path, query, &rules.keep) } else { None };
+    if sought == Sought::Bypassing {
+        // The request may change something, or pay for something: it is neither altered nor refused.
+        request.visit().beyond_query_limit.set(true);
+        return None;
+    }
+    if let (Some(passes), Pass::Missing) = (passes, pass) {
+        return Some(Limited::Answer(origin_challenge::stand_before(request, passes, now)));
+    }
+    let strips = rules.action == Action::Strip && sought == Sought::Page;
+    let stripped = if strips { stripped(path, query, &rules.keep) } else { None };
     let interval_ms = rules.interval_ms;
     let status = if let Action::Status(status) = rules.action { status } else { 429 };
-    if let Some(url) = stripped {
-        return Some(redirect::redirect_or_page(exchange, 302, &url));
-    }
-    let seconds = interval_ms.div_ceil(1000).clamp(1, 3600);
-    let carried = exchange.request.errors.carried.get_or_insert_default();
-    carried.lines.extend_from_slice(format!("Retry-After: {seconds}\r\n").as_bytes());
-    Some(Step::Error(status))
+    Some(Limited::Answer(match stripped {
+        Some(url) => redirect::redirect_to_path(exchange, 302, &url),
+        None => refuse(exchange, status, interval_ms),
+    }))
 }
 
-fn rate(rules: &QueryRules) -> (u64, u64) {
-    (rules.interval_ms, rules.burst)
+fn rate(rules: &QueryRules, sought: Sought) -> Rate {
+    let wait_ms = if sought == Sought::Bypassing { 0 } else { rules.wait_ms };
+    Rate { interval_ms: rules.interval_ms, burst: rules.burst, wait_ms }
 }
 
-/// What a query is counted by.
+/// The count to which a query belongs.
 #[derive(Hash)]
 enum CountedBy<'a> {
-    Path(&'a [u8], Vec<u8>),
-    Network(IpAddr),
-    Server(&'a [u8]),
-    Pass(u128),
+    Network(&'a [u8], IpAddr),
+    Path(&'a [u8], IpAddr, Vec<u8>),
+    /// A pass, and the network of its holder.
+    Pass(&'a [u8], IpAddr, u128),
 }
 
 impl<'a> CountedBy<'a> {
-    fn of(request: &'a Request, per: Per, path: Vec<u8>) -> Self {
-        let server: &[u8] = request.server().name.as_ref();
-        match (per, request.client()) {
-            (Per::Network, Some(client)) => Self::Network(network(client)),
-            (Per::Path, _) => Self::Path(server, path),
-            // Who comes over a unix socket has no network.
-            _ => Self::Server(server),
+    fn of(request: &'a Request, per: Per, client: IpAddr, path: &[u8], pass: Pass) -> Self {
+        let server = &*request.server().name;
+        match (pass, per) {
+            (Pass::Valid(pass), _) => Self::Pass(server, client, pass),
+            (_, Per::Network) => Self::Network(server, client),
+            (_, Per::Path) => Self::Path(server, client, canonical(path)),
         }
     }
-}
 
-/// A path as it is counted: escapes and slashes that say nothing make no other path of it.
-fn plain(path: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(path.len());
-    if normalize_path(path, true, &mut plain).is_err() {
-        path.clone_into(&mut plain);
+    /// Counts a query: see [`RateTable::admit`]. Passes of one network are bounded together, too: each costs little.
+    fn admit(&self, query: (&[u8], &[u8]), rate: Rate) -> Option<u64> {
+        let now = myriad_net::clock::monotonic_ms();
+        let Self::Pass(server, client, _) = self else { return QUERIES.admit(query, self, rate, now) };
+        let interval_ms = rate.interval_ms.div_ceil(PASSES);
+        let all = Rate { interval_ms, burst: rate.burst.saturating_mul(PASSES), ..rate };
+        let of_pass = QUERIES.admit(("pass", query), self, rate, now)?;
+        let of_network = QUERIES.admit(query, ("passes", server, client), all, now)?;
+        Some(of_pass.max(of_network))
     }
-    plain
 }
 
-/// The URL with the arguments that stay; none where that is the one that was asked for.
+/// Returns the path in one spelling: escapes and repeated slashes make no other path of it.
+fn canonical(path: &[u8]) -> Vec<u8> {
+    let mut canonical = Vec::with_capacity(path.len());
+    if normalize_path(path, true, &mut canonical).is_err() {
+        path.clone_into(&mut canonical);
+    }
+    canonical
+}
+
+/// Returns the URL with the arguments that are kept; `None` if that is the URL that was requested.
 fn stripped(path: &[u8], query: &[u8], keep: &[Box<[u8]>]) -> Option<Vec<u8>> {
     let arguments = query.split(|byte| *byte == b'&').filter(|argument| !argument.is_empty());
     let kept: Vec<_> =
@@ -139,7 +174,7 @@ fn stripped(path: &[u8], query: &[u8], keep: &[Box<[u8]>]) -> Option<Vec<u8>> {
     if kept == query {
         return None;
     }
-    // A path that began with `//` would name another host.
+    // A path that begins with `//` would name another host.
     let start = path.iter().position(|byte| !matches!(byte, b'/' | b'\\')).unwrap_or(path.len());
     let mut url = vec![b'/'];
     url.extend_from_slice(&path[start..]);
@@ -154,12 +189,12 @@ fn name_of(argument: &[u8]) -> &[u8] {
     argument.split(|byte| *byte == b'=').next().unwrap_or_default()
 }
 
-/// The names of a query's arguments, for the log.
+/// Returns the names of a query's arguments, for the log.
 fn names(query: &[u8]) -> String {
     let names =
         query.split(|byte| *byte == b'&').map(|argument| format!("\"{}\"", name_of(argument).escape_ascii()));
     let mut text = names.collect::<Vec<_>>().join(", ");
-    // What is escaped is ASCII.
+    // Escaped text is ASCII.
     text.truncate(SHOWN);
     text
 }

@@ -1,12 +1,12 @@
-//! `origin_query_limit`: at most so many new queries of a path, a network or a server go to the origin in a time. Filters, calendars and
-//! searches of a site have endless addresses; whoever walks through them fills neither the application nor the cache.
+//! `origin_query_limit`: limits the rate at which one client network sends new queries to the origin. Filters, calendars and searches of a
+//! site have endless addresses; a robot that requests all of them must fill neither the application nor the cache.
 //!
-//! What is stored, fresh or stale, is none of it; a query that was let through a while ago neither.
+//! A stored page, fresh or stale, is not counted, nor is a query that was admitted before. A client is only ever limited by the requests of
+//! its own network.
 
 mod directives;
 mod judge;
 mod settings;
-mod table;
 
 use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;
@@ -14,7 +14,7 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 use crate::origin_challenge::{self, Passes};
 use judge::QueryLimit;
-pub use judge::{Sought, judge};
+pub use judge::{Limited, Sought, judge};
 use settings::{Action, QuerySettings};
 
 /// The feature, for the list of them.

@@ -1,4 +1,4 @@
-//! What the directive says.
+//! The parameters of the directive.
 
 use myriad_conf::Text;
 
@@ -9,33 +9,33 @@ pub(super) struct QueryRules {
     pub interval_ms: u64,
     /// `burst=`: new queries at once.
     pub burst: u64,
+    /// `wait=`: longest time that a page waits for its turn, milliseconds.
+    pub wait_ms: u64,
     /// `per=`.
     pub per: Per,
-    /// `keep=`: arguments that stay where others are taken out.
+    /// `keep=`: arguments that `action=strip` keeps.
     pub keep: Vec<Box<[u8]>>,
     /// `action=`.
     pub action: Action,
-    /// `unless=`: who does not count.
+    /// `unless=`: requests for which this is neither empty nor `0` are not counted.
     pub unless: Option<Text>,
 }
 
-/// What queries are counted by.
+/// What is counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Per {
-    /// The path of a server.
-    Path,
-    /// The visitor's network: /24, or /48 of IPv6.
+    /// All queries of a client network to a server.
     Network,
-    /// The server as a whole.
-    Server,
+    /// The queries of a client network for one path of a server.
+    Path,
 }
 
-/// What a visitor gets beyond the limit.
+/// What a client gets beyond the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// A redirect to the page without the arguments.
+    /// A redirect to the page without the arguments; 429 where the response is not a page of the cache.
     Strip,
-    /// A challenge (`origin_challenge`); whoever has passed it counts alone, and gets 429 beyond the limit.
+    /// A challenge (`origin_challenge`); a client with a pass is counted by its pass, and gets 429 beyond the limit.
     Challenge,
     /// An error.
     Status(u16),

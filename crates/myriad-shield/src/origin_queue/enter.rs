@@ -10,6 +10,7 @@ use myriad_upstream::OriginError;
 use super::class::Class;
 use super::compile::OriginQueue;
 use super::queue::{Entered, Slot, Unserved};
+use crate::refuse::retry_after;
 
 /// A slot that a request has taken.
 pub(crate) struct Taken {
@@ -72,8 +73,11 @@ pub(crate) async fn enter(exchange: &mut Exchange, waits: bool) -> Result<Option
     Err(OriginError::not_asked(503, format!("origin_queue \"{}\" {why}", rules.zone)))
 }
 
-/// What `origin_priority` says of a request.
+/// The class of a request by `origin_priority`; the last one beyond `origin_query_limit`.
 fn class(exchange: &mut Exchange) -> Class {
+    if exchange.request.visit().beyond_query_limit.get() {
+        return Class::LAST;
+    }
     let Exchange { request, frame } = exchange;
     let queue = request.place().features.get::<OriginQueue>();
     let Some(priority) = queue.and_then(|queue| queue.priority.as_ref()) else { return Class::NORMAL };
@@ -84,23 +88,22 @@ fn class(exchange: &mut Exchange) -> Class {
     }
 }
 
-/// Seconds after which a visitor comes again who was sent away for want of memory: some time more than idle connections take to be
-/// closed, and zones to shrink.
-const WITHOUT_MEMORY_S: u64 = 5;
+/// Milliseconds after which a client may retry that was refused because memory is short: longer than the server takes to close idle
+/// connections and to shrink zones.
+const WITHOUT_MEMORY_MS: u64 = 5000;
 
-/// Tells a visitor for whom the origin was not asked when to come again (RFC 9110 section 10.2.3): when those who wait now are
-/// served or gone, or there is memory again.
+/// Sends `Retry-After` to a client for which the origin was not asked (RFC 9110 section 10.2.3): the time until the requests in the
+/// queue are served or timed out, or until memory is free again.
 pub fn retry_later(exchange: &mut Exchange, status: u16) {
     if status != 503 {
         return;
     }
     let request = &exchange.request;
-    let seconds = if request.runtime().pressure.stage() == Stage::Refusing {
-        WITHOUT_MEMORY_S
+    let after_ms = if request.runtime().pressure.stage() == Stage::Refusing {
+        WITHOUT_MEMORY_MS
     } else {
         let Some(queue) = request.place().features.get::<OriginQueue>() else { return };
-        queue.rules.timeout_ms.div_ceil(1000).clamp(1, 3600)
+        queue.rules.timeout_ms
     };
-    let carried = exchange.request.errors.carried.get_or_insert_default();
-    carried.lines.extend_from_slice(format!("Retry-After: {seconds}\r\n").as_bytes());
+    retry_after(exchange, after_ms);
 }

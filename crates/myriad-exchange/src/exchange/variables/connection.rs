@@ -2,11 +2,12 @@
 
 use std::net::IpAddr;
 
+use myriad_conf::registry::Status;
 use myriad_http::proxy_protocol::{ProxyHeader, Tlv};
 use myriad_net::Peer;
 use myriad_net::tcp_info::TcpInfo;
 
-use super::write::{Row, address, never_ready, number, show};
+use super::write::{Row, address, network, never_ready, number, show};
 use crate::exchange::Request;
 use crate::runtime::Reads::Connection;
 use crate::runtime::Value::{Made, Named};
@@ -28,6 +29,8 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row::new("core", "remote_addr", &[Connection], Made(|request, out| address(out, request.client())))
         .plain(),
+    Row::new("core", "remote_network", &[Connection], Made(|request, out| network(out, request.client())))
+        .fares(Status::Own),
     Row::new("core", "remote_port", &[Connection], Made(remote_port)).plain(),
     Row::new("core", "server_addr", &[Connection], Made(server_addr)),
     Row::new("core", "server_port", &[Connection], Made(server_port)),

@@ -2,6 +2,9 @@
 
 use std::fmt::Display;
 use std::io::Write;
+use std::net::IpAddr;
+
+use myriad_http::{IPV6_PREFIX, client_network};
 
 use crate::exchange::Request;
 pub use crate::exchange::digits::{address, number};
@@ -15,6 +18,14 @@ pub fn show(out: &mut Vec<u8>, value: impl Display) -> bool {
     // Writing to a vector cannot fail.
     let _ = write!(out, "{value}");
     true
+}
+
+/// Appends the network by which limits count a client: an IPv4 address, the /64 of an IPv6 address, `unix:` without an address.
+pub fn network(out: &mut Vec<u8>, client: Option<IpAddr>) -> bool {
+    match client.map(client_network) {
+        Some(IpAddr::V6(network)) => show(out, format_args!("{network}/{IPV6_PREFIX}")),
+        v4_or_unix => address(out, v4_or_unix),
+    }
 }
 
 /// Appends milliseconds as seconds with three decimals.
