@@ -22,6 +22,7 @@ mod placement;
 mod plugin;
 mod prefix;
 mod preset;
+mod proxies;
 mod quoting;
 mod running;
 mod settings;

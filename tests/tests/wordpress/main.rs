@@ -10,6 +10,7 @@ mod pages;
 mod people;
 mod settings;
 mod shared;
+mod tls_proxy;
 
 use std::sync::Arc;
 

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use bytes::Bytes;
-use myriad_http::uri::{Escape, escape};
+use myriad_http::Known;
+use myriad_http::uri::{Escape, escape, parse_host};
 use myriad_net::ResponseBody;
 
 use crate::answers::error_body::error_body;
@@ -109,11 +110,21 @@ pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
     } else {
         out.extend_from_slice(host);
     }
-    let port = local.map_or(80, |local| local.port());
     let usual = if scheme == "https" { 443 } else { 80 };
+    let port = if request.is_forwarded_https() {
+        // Clients reach the proxy's port, which is in `Host`, and not the one of this server.
+        sent_port(request).unwrap_or(usual)
+    } else {
+        local.map_or(80, |local| local.port())
+    };
     if place.redirects.port && port != usual {
         let _ = write!(out, ":{port}");
     }
+}
+
+/// Port in the `Host` field.
+fn sent_port(request: &Request) -> Option<u16> {
+    parse_host(request.received.head.known(Known::Host)?).ok()?.port
 }
 
 /// Takes a new URI, arguments behind `?` and all, for an internal redirect. Without `?` the arguments go, as in nginx.

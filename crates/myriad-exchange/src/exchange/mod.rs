@@ -7,6 +7,7 @@ mod child;
 pub mod digits;
 mod environment;
 mod filter;
+mod forwarded;
 mod gathered;
 mod lineage;
 mod media_type;

@@ -110,14 +110,14 @@ impl Request {
         self.site.runtime.server(self.route.server)
     }
 
-    /// `https` or `http`.
+    /// Returns the scheme that the client used: `https` or `http`.
     pub fn scheme(&self) -> &'static str {
-        if self.received.connection.tls().is_some() { "https" } else { "http" }
+        if self.is_https() { "https" } else { "http" }
     }
 
-    /// Whether the visitor came by https: to this server, or to a proxy that is believed here (`set_real_ip_from`).
+    /// Returns whether the client used https, to a proxy of `set_real_ip_from` too.
     pub fn came_by_https(&self) -> bool {
-        if self.received.connection.tls().is_some() {
+        if self.is_https() {
             return true;
         }
         let Some(believed) = self.place().features.get::<RealIp>() else { return false };

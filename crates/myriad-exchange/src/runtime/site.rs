@@ -15,8 +15,9 @@ use myriad_tls::ClientRules;
 use myriad_upstream::{GroupControl, ResolverConfig};
 
 use super::{
-    AcmePlan, Atlas, Hosts, HttpsOnly, LimitZoneCounts, Listener, Loaded, NamedPair, Network, OriginGroup,
-    Place, PlaceId, PlannedStaple, ServerId, ServerPurge, Shortcut, VariableRef, VariableRegistry,
+    AcmePlan, Atlas, Forwarded, Hosts, HttpsOnly, LimitZoneCounts, Listener, Loaded, NamedPair, Network,
+    OriginGroup, Place, PlaceId, PlannedStaple, ServerId, ServerPurge, Shortcut, VariableRef,
+    VariableRegistry,
 };
 use crate::exchange::Request;
 use crate::pressure::Pressure;
@@ -31,6 +32,8 @@ pub struct Runtime {
     pub hostname: Box<[u8]>,
     /// `debug_connection`.
     pub debugged: Vec<Network>,
+    /// Proxies that are trusted to report the scheme and the host of a request.
+    pub forwarded: Forwarded,
     /// Virtual servers by listener number.
     pub listeners: Vec<Option<Listener>>,
     /// Virtual servers.

@@ -37,6 +37,8 @@ pub enum Reads {
     Site,
     /// The request line, the host, and the server and place that they lead to.
     RequestLine,
+    /// The scheme: that of the listener, or what a trusted proxy reports.
+    Scheme,
     /// The URI, whole.
     Uri,
     /// The URI, of which a part may be missing.

@@ -258,6 +258,7 @@ impl<'a> Compile<'a> {
         let zone_list = self.http.cache_zones.iter().map(|conf| zones.get(&conf.name).cloned()).collect();
         let zone_log = self.error_log(&self.http.settings.log.error);
         let limits = self.gates.counts();
+        let forwarded = crate::features::forwarded::compiled(&self.http.settings);
         let loaded =
             Loaded { generation: self.around.kept.generations + 1, at_ms: myriad_net::clock::now_ms() };
         let Self {
@@ -285,7 +286,8 @@ impl<'a> Compile<'a> {
             Ok(names) => {
                 shared_fetch::tell_devices(&mut places, &names, &read_by_rules.builtins);
                 if !read_by_rules.varies {
-                    shortcut = shortcut::of(read_by_rules.builtins.iter().map(|id| names.variable(*id)));
+                    shortcut =
+                        shortcut::of(read_by_rules.builtins.iter().map(|id| names.variable(*id)), &forwarded);
                 }
                 shortcut::allow(&mut places, &answers, &names);
                 for place in judging.into_iter().flatten() {
@@ -310,6 +312,7 @@ impl<'a> Compile<'a> {
             prefix: around.prefix.to_owned(),
             hostname: rustix::system::uname().nodename().to_bytes().to_ascii_lowercase().into(),
             debugged: model.main.debug_connections.clone(),
+            forwarded,
             listeners: by_number(listeners),
             servers,
             acme,

@@ -6,14 +6,17 @@ use myriad_script::ScopeReads;
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::VariableNames;
-use myriad_exchange::runtime::{FieldRead, Place, Reads, Shortcut, VariableRef};
+use myriad_exchange::runtime::{Forwarded, PartRead, Place, Reads, Shortcut, VariableRef};
 
-/// The fields that the rules read; none where they read anything else of a request than these and its first line.
-pub(super) fn of<'a>(read: impl Iterator<Item = &'a VariableRef<Request>>) -> Option<Shortcut> {
-    let mut fields = Vec::new();
+/// Returns the parts of a request that the rules read; none where they read more than fields and the request line.
+pub(super) fn of<'a>(
+    read: impl Iterator<Item = &'a VariableRef<Request>>,
+    forwarded: &Forwarded,
+) -> Option<Shortcut> {
+    let mut parts = Vec::new();
     for variable in read {
         for what in variable.row.reads {
-            let field = match what {
+            let part = match what {
                 // Places that slice take no short way; elsewhere the piece is empty.
                 Reads::Site
                 | Reads::RequestLine
@@ -23,17 +26,26 @@ pub(super) fn of<'a>(read: impl Iterator<Item = &'a VariableRef<Request>>) -> Op
                 | Reads::Slice => {
                     continue;
                 }
-                Reads::Field(_) | Reads::NamedField => variable.field()?,
-                Reads::FromField(known) => FieldRead::Known(*known),
-                Reads::NamedCookie => FieldRead::Known(Known::Cookie),
+                Reads::Scheme if forwarded.scheme_from.is_empty() => continue,
+                Reads::Scheme => PartRead::ForwardedScheme,
+                Reads::Field(_) | Reads::NamedField => variable.field()?.into(),
+                Reads::FromField(known) => PartRead::Known(*known),
+                Reads::NamedCookie => PartRead::Known(Known::Cookie),
                 _ => return None,
             };
-            if !fields.contains(&field) {
-                fields.push(field);
+            if !parts.contains(&part) {
+                parts.push(part);
             }
         }
     }
-    Some(Shortcut { fields })
+    if parts.contains(&PartRead::ForwardedScheme) {
+        // It reads the same field.
+        parts.retain(|part| *part != PartRead::Known(Known::XForwardedProto));
+    }
+    if !forwarded.host_from.is_empty() {
+        parts.push(PartRead::ForwardedHost);
+    }
+    Some(Shortcut { parts })
 }
 
 /// Notes at each place whether requests may take the short way to it; `answers` is what the answers of each read.

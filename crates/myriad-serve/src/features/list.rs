@@ -6,7 +6,7 @@ use myriad_conf::registry::Registry;
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Model};
 
-use super::{https_only, real_ip, referers, resolver, set_misc, ssl};
+use super::{forwarded, https_only, real_ip, referers, resolver, set_misc, ssl};
 use myriad_cache::{assets, device_class, early_hints_stored, esi, shared_fetch};
 use myriad_content::{autoindex, dav, echo, empty_gif, fancyindex, files, random_index, stub_status};
 use myriad_control::{api, dashboard, metrics, purge, status_zone, traffic_status};
@@ -61,6 +61,7 @@ static FEATURES: &[Feature] = &[
     Feature::new("filters", sub_filter::ROWS),
     Feature::new("addition", addition::ROWS),
     files::FEATURE,
+    forwarded::FEATURE,
     geoip::FEATURE,
     geoip2::FEATURE,
     headers::FEATURE,

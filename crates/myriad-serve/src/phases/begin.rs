@@ -186,6 +186,10 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
         request.received.head.fields_mut().set_known(Known::Host, &authority);
         request.received.head.settle_host().map_err(myriad_http::ParseError::status)?;
     }
+    if let Some(host) = request.forwarded_host().map(<[u8]>::to_vec) {
+        request.received.head.fields_mut().set_known(Known::Host, &host);
+        request.received.head.settle_host().map_err(myriad_http::ParseError::status)?;
+    }
     let sent = request.received.head.known(Known::Host);
     if let Some(sent) = sent.filter(|sent| !sent.is_empty()) {
         let host = parse_host(sent).map_err(myriad_http::uri::UriError::status)?;

@@ -12,7 +12,7 @@ use crate::features::real_ip;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::memory::Shortcuts;
-use myriad_exchange::runtime::FieldRead;
+use myriad_exchange::runtime::PartRead;
 
 /// Most bytes that rules read of a request which takes the shortcut; for a longer one all phases run.
 const LONGEST: usize = 768;
@@ -21,7 +21,7 @@ const LONGEST: usize = 768;
 pub(crate) fn take(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let rules = site.runtime.shortcut.as_ref()?;
-    read(&mut exchange.request, &rules.fields)?;
+    read(&mut exchange.request, &rules.parts)?;
     restore(&mut exchange.request, &site.shortcuts)?;
     real_ip::find_at_both(&mut exchange.request);
     let step = site.runtime.place(exchange.request.route.place).handler.shortcut(exchange);
@@ -51,7 +51,7 @@ fn restore(request: &mut Request, shortcuts: &Shortcuts) -> Option<()> {
 }
 
 /// Gathers the bytes that the rules read. None where the request is of a kind that takes the long way.
-fn read(request: &mut Request, fields: &[FieldRead]) -> Option<()> {
+fn read(request: &mut Request, parts: &[PartRead]) -> Option<()> {
     if request.received.connection.plain_to_tls.get() {
         // It is refused, whatever it asks for: what a session of TLS may have is not told in the clear.
         return None;
@@ -76,7 +76,7 @@ fn read(request: &mut Request, fields: &[FieldRead]) -> Option<()> {
     for part in [target, host] {
         append_part(part, &mut out);
     }
-    let complete = fields.iter().all(|field| append_field(request, field, &mut out));
+    let complete = parts.iter().all(|part| append_read(request, part, &mut out));
     let fits = complete && out.len() <= LONGEST;
     if !fits {
         out.clear();
@@ -85,20 +85,36 @@ fn read(request: &mut Request, fields: &[FieldRead]) -> Option<()> {
     fits.then_some(())
 }
 
-/// Appends a field's value. False where visitors differ in it by nature: no two would share what is kept.
-fn append_field(request: &Request, field: &FieldRead, out: &mut Vec<u8>) -> bool {
+/// Appends a part that rules read. Returns false where all phases must run: visitors differ in the part by nature.
+fn append_read(request: &Request, part: &PartRead, out: &mut Vec<u8>) -> bool {
     let fields = request.received.head.fields();
-    let value = match field {
-        FieldRead::Known(Known::Cookie) => return !fields.has(Known::Cookie),
-        FieldRead::Known(known) if fields.is_repeated(*known) => return false,
-        FieldRead::Known(known) => fields.known(*known),
-        FieldRead::Other(name) => {
+    let value = match part {
+        PartRead::Known(Known::Cookie) => return !fields.has(Known::Cookie),
+        PartRead::Known(known) if fields.is_repeated(*known) => return false,
+        PartRead::Known(known) => fields.known(*known),
+        PartRead::Other(name) => {
             let mut values = fields.variable_all(name);
             let first = values.next();
             if values.next().is_some() {
                 return false;
             }
             first
+        }
+        PartRead::ForwardedScheme => {
+            if fields.is_repeated(Known::XForwardedProto) {
+                return false;
+            }
+            let value = fields.known(Known::XForwardedProto);
+            if value.is_some() {
+                // The same word of a sender that is not trusted is another scheme.
+                let sender = request.received.connection.peer.ip();
+                out.push(request.runtime().forwarded.trusts_scheme_of(sender).into());
+            }
+            value
+        }
+        PartRead::ForwardedHost => {
+            // All phases run where the host is not the one that was read.
+            return request.forwarded_host().is_none_or(|host| fields.known(Known::Host) == Some(host));
         }
     };
     match value {

@@ -6,7 +6,8 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
               [-e filename] [-c filename] [-g directives]
        myriad wordpress --root DIR --php SOCKET|HOST:PORT
               [--listen ADDRESS] [--name HOST]... [--prefix DIR]
-              [--user NAME] [--set NAME=VALUE]... [-tTq] [--explain URL ...]
+              [--user NAME] [--trusted-proxy ADDRESS]... [--set NAME=VALUE]...
+              [-tTq] [--explain URL ...]
               [--domain HOST... [--email ADDRESS] [--acme-staging]]
        myriad wordpress --site 'NAMES DIR PHP [https] [NAME=VALUE]...'...
               | --sites FILE ...
@@ -71,6 +72,10 @@ myriad wordpress serves a WordPress site without a configuration file:
   --https-listen ADDR
                 : where visitors connect by https (default: 443, or 8443)
   --self-signed : serve HTTPS with a certificate made here, for trying out
+  --trusted-proxy ADDRESS
+                : a proxy or CDN in front that reports clients' addresses, scheme
+                  and host: an address, a network, private, or cloudflare; may
+                  be repeated
   --set NAME=VALUE
                 : a setting of all sites, as search=on or disk=2g; may be
                   repeated (docs/wordpress.md has the list)

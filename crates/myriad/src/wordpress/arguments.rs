@@ -51,6 +51,7 @@ fn parsed(kind: Kind, mut arguments: impl Iterator<Item = OsString>) -> Result<c
             | "--acme-ca"
             | "--https-listen"
             | "--site"
+            | "--trusted-proxy"
             | "--sites"
             | "--set"
             | "--install-object-cache" => {

@@ -9,7 +9,7 @@ use super::object_cache_change::ObjectCache;
 use super::placement::Placement;
 use super::settings::Settings;
 use super::user::Choice;
-use super::{children, values};
+use super::{children, proxies, values};
 
 /// Options behind `myriad wordpress`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub(crate) struct Options {
     pub(super) names: Vec<String>,
     pub(super) prefix: Option<PathBuf>,
     pub(super) user: Option<String>,
+    /// Networks of `--trusted-proxy`.
+    pub(super) trusted_proxies: Vec<String>,
     pub(super) https: Https,
     /// Values of `--site`, each a line as in the file of `--sites`.
     pub(super) sites: Vec<String>,
@@ -123,6 +125,7 @@ impl Options {
             "--prefix" => self.prefix = Some(value.into()),
             "--site" => self.sites.push(value),
             "--set" => self.settings.add(&value).map_err(|why| format!("wordpress: --set: {why}"))?,
+            "--trusted-proxy" => proxies::add(&mut self.trusted_proxies, &value)?,
             "--sites" => self.sites_file = Some(value.into()),
             "--install-object-cache" => self.object_cache = Some(ObjectCache::install(value)?),
             _ => self.user = Some(value),

@@ -9,7 +9,7 @@ use super::options::Options;
 use super::prefix::{ACCESS_LOG, logs};
 use super::quoting::quoted;
 use super::settings::written_pages;
-use super::{children, network, plugin, sites};
+use super::{children, network, plugin, proxies, sites};
 
 /// Lines that begin and end a part of the preset: one is repeated for each pool of php-fpm, one for each site.
 const EACH_POOL: &str = "{{each pool}}";
@@ -67,6 +67,7 @@ impl Options {
         let of_sites = sites.iter().map(of_site).collect::<Result<Vec<_>, _>>()?;
         let plugins = plugin::server(prefix, sites)?;
         let of_all = [
+            ("proxies", proxies::directives(&self.trusted_proxies)),
             ("issuer", https.issuers(prefix)?),
             ("unknown_names", unknown_names),
             ("plugins", plugins),
@@ -294,7 +295,13 @@ mod tests {
         let mut site = owned(names.into_iter().chain(more).collect());
         site.extend(checked.chosen("G", 5, false));
         let pool = owned(vec![("pool", "G"), ("php", "P"), ("php_children", "5"), ("php_names", "N;")]);
-        let of_all = [("issuer", "I;"), ("unknown_names", "U;"), ("plugins", "A;"), ("dashboard", "D;")];
+        let of_all = [
+            ("issuer", "I;"),
+            ("unknown_names", "U;"),
+            ("plugins", "A;"),
+            ("dashboard", "D;"),
+            ("proxies", "X;"),
+        ];
         let of_all = of_all.map(|(name, value)| (name, value.to_owned()));
         fill(kind.preset(), &of_all, &[(EACH_POOL, &[pool]), (EACH_SITE, &[site.clone(), site])])
     }

@@ -134,8 +134,11 @@ fn server_addr(request: &Request, out: &mut Vec<u8>) -> bool {
     true
 }
 
+/// Port of the listener; that of https where a trusted proxy reports https.
 fn server_port(request: &Request, out: &mut Vec<u8>) -> bool {
-    if let Some(local) = request.received.connection.local() {
+    if request.is_forwarded_https() {
+        number(out, 443);
+    } else if let Some(local) = request.received.connection.local() {
         number(out, local.port().into());
     }
     true

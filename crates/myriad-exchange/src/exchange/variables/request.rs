@@ -6,7 +6,7 @@ use myriad_http::{Known, Version};
 use super::write::{Row, never_made, show};
 use crate::exchange::Request;
 use crate::exchange::target::request_uri;
-use crate::runtime::Reads::{RequestLine, Uri};
+use crate::runtime::Reads::{RequestLine, Scheme, Uri};
 use crate::runtime::Value::{Made, Named, Ready};
 use crate::runtime::{NamedValue, Rest};
 
@@ -24,12 +24,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("core", "args", &[RequestLine], Ready(|request| Some(&request.route.args))).assigned(set_args),
     Row::new("core", "document_uri", &[Uri], Ready(|request| Some(&request.route.uri))),
     Row::new("core", "host", &[RequestLine], Ready(|request| Some(&request.route.host))),
-    Row::new(
-        "core",
-        "https",
-        &[RequestLine],
-        Ready(|request| Some(if request.received.connection.tls().is_some() { b"on" } else { b"" })),
-    ),
+    Row::new("core", "https", &[Scheme], Ready(|request| Some(if request.is_https() { b"on" } else { b"" }))),
     Row::new(
         "core",
         "is_args",
@@ -50,7 +45,7 @@ pub(super) const ROWS: &[Row] = &[
         &[RequestLine],
         Ready(|request| Some(request_uri(request.received.head.target()))),
     ),
-    Row::new("core", "scheme", &[RequestLine], Ready(|request| Some(request.scheme().as_bytes()))),
+    Row::new("core", "scheme", &[Scheme], Ready(|request| Some(request.scheme().as_bytes()))),
     Row::new("core", "server_name", &[RequestLine], Ready(|request| Some(&request.server().name))),
     Row::new(
         "core",

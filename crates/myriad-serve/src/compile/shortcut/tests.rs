@@ -7,7 +7,8 @@ use myriad_log::Logs;
 use myriad_script::{Scope, ScopeReads};
 
 use crate::compile::{Kept, Surroundings, compile_and};
-use myriad_exchange::runtime::Runtime;
+use myriad_exchange::runtime::{PartRead, Runtime};
+use myriad_http::Known;
 
 fn runtime(config: &str) -> Runtime {
     compiled(config).unwrap_or_else(|errors| panic!("{errors}"))
@@ -67,14 +68,14 @@ fn what_rules_read_is_found_behind_any_number_of_variables() {
         assert!(site(chain, server, KEY).shortcut.is_none(), "{server}");
     }
     let circle = "map $b $a { default $b; } map $a $b { default $a$http_x; }";
-    let fields = site(circle, "", "$host$uri$a").shortcut.expect("a field and no more").fields.len();
+    let fields = site(circle, "", "$host$uri$a").shortcut.expect("a field and no more").parts.len();
     assert_eq!(fields, 1);
 }
 
 #[test]
 fn a_variable_that_is_set_somewhere_still_shows_the_visitor_s_elsewhere() {
     let server = "location /set { set $http_x mine; }";
-    let fields = site("", server, "$host$uri$http_x").shortcut.expect("a field and no more").fields.len();
+    let fields = site("", server, "$host$uri$http_x").shortcut.expect("a field and no more").parts.len();
     assert_eq!(fields, 1);
 }
 
@@ -86,6 +87,18 @@ fn functions_of_texts_leave_the_short_way_open_and_those_of_the_moment_close_it(
         assert!(site("", step, KEY).shortcut.is_none(), "{step}");
         assert!(site("", &format!("if ($uri) {{ {step} }}"), KEY).shortcut.is_none(), "{step}");
     }
+}
+
+#[test]
+fn scheme_of_a_trusted_proxy_is_one_part_that_is_read_and_its_host_another() {
+    let key = "$http_x_forwarded_proto$scheme$host$request_uri";
+    let parts = |http: &str| site(http, "set $secure $https;", key).shortcut.expect("fields").parts;
+    assert_eq!(parts(""), [PartRead::Known(Known::XForwardedProto)]);
+    assert_eq!(parts("forwarded_scheme_from 192.0.2.7;"), [PartRead::ForwardedScheme]);
+    assert_eq!(
+        parts("forwarded_scheme_from 192.0.2.7; forwarded_host_from 192.0.2.7;"),
+        [PartRead::ForwardedScheme, PartRead::ForwardedHost]
+    );
 }
 
 #[test]
@@ -115,6 +128,7 @@ fn the_wordpress_preset_takes_the_short_way() {
         ("{{site_children}}", "5"),
         ("{{queue}}", "256"),
         ("{{status}}", ""),
+        ("{{proxies}}", "forwarded_scheme_from 127.0.0.1; forwarded_host_from 127.0.0.1;"),
     ];
     let filled = words.iter().fold(preset.to_owned(), |text, (word, value)| text.replace(word, value));
     let stands_alone = |line: &str| line.starts_with("{{") && line.ends_with("}}");

@@ -1,0 +1,37 @@
+//! The scheme and the host of a request as a trusted proxy reports them.
+
+use myriad_http::Known;
+
+use super::Request;
+
+impl Request {
+    /// Returns whether the client used https, to this server or to a proxy of `forwarded_scheme_from`.
+    pub fn is_https(&self) -> bool {
+        self.received.connection.tls().is_some() || self.is_forwarded_https()
+    }
+
+    /// Returns whether a trusted proxy reports that the client used https. A proxy that passes on a list must say `https` in every
+    /// element: otherwise one of its hops was not encrypted, or the client wrote a part of the list.
+    pub fn is_forwarded_https(&self) -> bool {
+        let fields = self.received.head.fields();
+        fields.has(Known::XForwardedProto)
+            && self.runtime().forwarded.trusts_scheme_of(self.received.connection.peer.ip())
+            && fields
+                .known_all(Known::XForwardedProto)
+                .flat_map(|value| value.split(|byte| *byte == b','))
+                .all(|scheme| scheme.trim_ascii().eq_ignore_ascii_case(b"https"))
+    }
+
+    /// Returns the host that a trusted proxy reports. Of a list it is the last element, which the nearest proxy wrote.
+    pub fn forwarded_host(&self) -> Option<&[u8]> {
+        let fields = self.received.head.fields();
+        if !fields.has(Known::XForwardedHost)
+            || !self.runtime().forwarded.trusts_host_of(self.received.connection.peer.ip())
+        {
+            return None;
+        }
+        let last = fields.known_all(Known::XForwardedHost).last()?;
+        let host = last.rsplit(|byte| *byte == b',').next()?.trim_ascii();
+        (!host.is_empty()).then_some(host)
+    }
+}

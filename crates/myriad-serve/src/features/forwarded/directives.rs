@@ -1,0 +1,50 @@
+//! The directives.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least, network};
+use myriad_conf::settings::{Network, Settings};
+
+use super::settings::ForwardedSettings;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "forwarded_scheme_from",
+        Contexts::HTTP,
+        at_least(1),
+        Set::Settings(scheme_from),
+        "Takes the scheme from `X-Forwarded-Proto` where one of these addresses, networks or \"unix:\" sends the request. With `https`, \
+         `$scheme` is `https`, `$https` is `on` and `$server_port` is 443.",
+    )
+    .repeats()
+    .own(),
+    Directive::new(
+        "forwarded_host_from",
+        Contexts::HTTP,
+        at_least(1),
+        Set::Settings(host_from),
+        "Takes the host from `X-Forwarded-Host` in place of `Host` where one of these addresses, networks or \"unix:\" sends the request.",
+    )
+    .repeats()
+    .own(),
+];
+
+fn scheme_from(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    add(&mut settings.feature_mut::<ForwardedSettings>().scheme_from, args)
+}
+
+fn host_from(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    add(&mut settings.feature_mut::<ForwardedSettings>().host_from, args)
+}
+
+/// Adds the networks of a line.
+fn add(trusted: &mut Vec<Network>, args: &mut Arguments<'_>) -> Done {
+    args.start(trusted);
+    for index in 0..args.len() {
+        let word = args.bytes(index);
+        if word == b"all" {
+            // Every client could choose the scheme and the host.
+            return Err(args.invalid(index, "an address, a network such as 10.0.0.0/8, or \"unix:\""));
+        }
+        trusted.push(network(args, index, word)?);
+    }
+    Ok(())
+}
