@@ -6,6 +6,15 @@ export function setSecret(text: string): void {
     secret = text.trim();
 }
 
+/** Takes the secret of the link that `myriad wordpress status` prints, `#secret=…`, and removes it from the address and the history. */
+export function takeSecret(): boolean {
+    const text = /^#secret=(.+)$/.exec(location.hash)?.[1];
+    if (!text) return false;
+    setSecret(text);
+    history.replaceState(null, "", location.pathname + location.search);
+    return true;
+}
+
 export function hasSecret(): boolean {
     return secret !== "";
 }

@@ -4,7 +4,7 @@
 //   history -----+-> columns of figures -+
 //   tops, purges, servers: asked for now and then, while somebody looks
 
-import { get, Refused, setSecret } from "./api";
+import { get, hasSecret, Refused, setSecret, takeSecret } from "./api";
 import type { Chart } from "./chart";
 import { append, empty, ofHistory, type Columns } from "./columns";
 import type { History, Purge, ServerZones, Tick } from "./contract";
@@ -58,7 +58,9 @@ class Page {
             setSecret(byId<HTMLInputElement>("secret").value);
             this.stream.retry();
         });
+        window.addEventListener("hashchange", () => takeSecret() && this.stream.retry());
         document.addEventListener("visibilitychange", () => this.visible());
+        takeSecret();
         setInterval(() => void this.lists(), LISTS_MS);
         setInterval(() => void this.history(), HISTORY_MS);
         this.stream.retry();
@@ -89,6 +91,7 @@ class Page {
         byId("locked").hidden = !(state.name === "refused" && state.why.needsSecret);
         byId("refused").hidden = !(state.name === "refused" && !state.why.needsSecret);
         byId("retry").hidden = state.name === "live" || state.name === "connecting";
+        if (state.name === "live") this.purgeForm.refresh();
         if (state.name === "live" && before !== "live") void this.connected();
         if (state.name === "live") return this.say("Live");
         if (state.name === "connecting") return this.say(before === "live" || before === "waiting" ? "Reconnecting …" : "Connecting …");
@@ -106,7 +109,7 @@ class Page {
 
     private locked(): void {
         const field = byId<HTMLInputElement>("secret");
-        const wrong = field.value !== "";
+        const wrong = hasSecret();
         write(byId("secret-said"), wrong ? "That secret is wrong. It is the one whose SHA-256 the configuration holds." : "");
         field.toggleAttribute("aria-invalid", wrong);
         this.say(wrong ? "Secret wrong" : "Secret needed");

@@ -1,7 +1,7 @@
 // Looks at a dashboard in Chromium as a person would, and prints what it shows as JSON: for tests/tests/dashboard.rs, which knows
 // what is true.
 //
-//   node look.mjs ADDRESS SECRET URL [FOLDER]     URL is inspected and purged; FOLDER takes screenshots
+//   node look.mjs ADDRESS SECRET URL [FOLDER]     SECRET unlocks the figures; URL is inspected and purged; FOLDER takes screenshots
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
@@ -14,7 +14,7 @@ const browser = await chromium.launch({
 });
 const seen = { complaints: [], elsewhere: [] };
 
-async function open(options) {
+async function begin(options) {
     const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, colorScheme: "light", ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
@@ -23,14 +23,40 @@ async function open(options) {
     page.on("request", (request) => {
         if (!request.url().startsWith(address) && !request.url().startsWith("data:")) seen.elsewhere.push(request.url());
     });
-    await page.goto(address);
+    return page;
+}
+
+/** Opens the link with the secret. */
+async function open(options) {
+    const page = await begin(options);
+    await page.goto(`${address}#secret=${secret}`);
     await page.waitForSelector('#state[data-state="live"]');
+    seen.address = page.url();
     for (const id of ["top-pages", "top-misses", "top-slow", "origins", "workers", "servers"]) {
         await page.waitForSelector(`#${id} tbody tr`);
     }
     // Three seconds are in the charts.
     await page.waitForFunction(() => document.querySelector("#chart-requests .nothing")?.hidden);
     return page;
+}
+
+/** Opens the address without a secret, tries another one, then types it. */
+async function locked() {
+    const page = await begin({});
+    const before = seen.complaints.length;
+    await page.goto(address);
+    await page.waitForSelector("#locked:not([hidden])");
+    seen.locked = await text(page, "#locked");
+    await page.fill("#secret", "none of it");
+    await page.press("#secret", "Enter");
+    await page.waitForFunction(() => document.querySelector("#secret-said").textContent !== "");
+    seen.locked_wrong = await text(page, "#secret-said");
+    await page.fill("#secret", secret);
+    await page.press("#secret", "Enter");
+    await page.waitForSelector('#state[data-state="live"]');
+    // A browser notes each 403 on its console.
+    seen.refusals = seen.complaints.splice(before).filter((said) => /status of 403/.test(said)).length;
+    await page.context().close();
 }
 
 const rows = (page, id) =>
@@ -83,21 +109,10 @@ async function inspect(page) {
 
 async function purge(page) {
     await page.fill("#purge-what", url);
-    const before = seen.complaints.length;
-    const outcome = async () => {
-        await page.click("#purge-button");
-        await page.waitForFunction(() => !["", "Purging …"].includes(document.querySelector("#purge-said").textContent));
-        return text(page, "#purge-said");
-    };
-    seen.purge_without = await outcome();
-    await page.fill("#purge-secret", "none of it");
-    await page.evaluate(() => (document.querySelector("#purge-said").textContent = ""));
-    seen.purge_wrong = await outcome();
-    // A browser notes each 403 on its console.
-    seen.refusals = seen.complaints.splice(before).filter((said) => /status of 403/.test(said)).length;
-    await page.fill("#purge-secret", secret);
-    await page.evaluate(() => (document.querySelector("#purge-said").textContent = ""));
-    seen.purge_with = await outcome();
+    seen.purge_secret = await page.isVisible("#purge-secret");
+    await page.click("#purge-button");
+    await page.waitForFunction(() => !["", "Purging …"].includes(document.querySelector("#purge-said").textContent));
+    seen.purged = await text(page, "#purge-said");
     // The log has it without its scheme and port.
     await page.waitForFunction((what) => what.replace(/:\d+\//, "/").endsWith(document.querySelector("#purge-log .what")?.textContent ?? "none"), url);
     seen.purge_log = await text(page, "#purge-log li");
@@ -127,6 +142,7 @@ async function screenshots() {
     }
 }
 
+await locked();
 const page = await open({});
 await panels(page);
 seen.wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use myriad_tests::{HttpOrigin, Place, Request, Server, binary, certificate, wait_for};
@@ -149,5 +150,77 @@ fn no_secret_stands_in_logs_dumps_or_what_administrators_are_told() {
         let core =
             limits.lines().find(|line| line.starts_with("Max core file size")).expect("the limit of cores");
         assert_eq!(core.split_whitespace().nth(4), Some("0"), "no core is written: {core}");
+    }
+}
+
+/// A location of the API and a dashboard for each local user, and others with a secret.
+const WATCHED: &str = "
+    proxy_cache_path @DIR@/cache keys_zone=pages:1m; access_log @DIR@/told.log combined;
+    server { listen 127.0.0.1:@PORT@; add_header X-Cache $upstream_cache_status always;
+        location / { proxy_pass http://@ORIGIN@; proxy_cache pages; proxy_cache_valid 200 1h; proxy_cache_key $host$uri$args; }
+        location /open/ { api; }
+        location /allowed/ { api; allow 127.0.0.1; deny all; }
+        location /board/ { dashboard; }
+        location /closed/ { api write=on secret_sha256=@HASH@; } }";
+
+#[test]
+fn values_of_arguments_are_shown_to_readers_with_a_secret_alone() {
+    let origin = HttpOrigin::start(|call| {
+        call.answer("HTTP/1.1 200 OK\nContent-Type: text/html", "a page");
+    });
+    let mut place = Place::new();
+    let hash = Sha256::digest(BEARER).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    });
+    place.set("ORIGIN", &origin.address);
+    place.set("HASH", &hash);
+    let server = Server::start(place, WATCHED);
+    let known = |request: Request| request.field("Authorization", &format!("Bearer {BEARER}"));
+    for _ in 0..2 {
+        assert_eq!(server.get("/wp-login.php?action=rp&key=sesame-1&login=ann").status, 200);
+    }
+    let mut live: Vec<_> = ["/open/", "/allowed/", "/board/", "/closed/"]
+        .map(|place| {
+            let mut client = server.connect();
+            client.send(known(Request::get(&format!("{place}live"))).bytes());
+            assert_eq!(client.head().status, 200, "{place}");
+            (place, client)
+        })
+        .into();
+    let url = format!("http://localhost:{}/wp-login.php?action=rp&key=sesame-2&login=ann", server.port);
+    let purge = Request::post("/closed/purge", format!("{{\"urls\":[\"{url}\"]}}"))
+        .field("Content-Type", "application/json");
+    assert_eq!(server.fetch(&known(purge)).status, 200);
+
+    let asked = ["cache/pages", "tops?by=requests", "tops?by=misses", "tops?by=slow", "purges"];
+    for (place, client) in &mut live {
+        let is_known = *place == "/closed/";
+        let event = client.until(|bytes| {
+            let text = String::from_utf8_lossy(bytes);
+            text.split_once("event: purge\ndata: ").is_some_and(|(_, rest)| rest.contains("\n\n"))
+        });
+        let mut told = vec![("live", String::from_utf8_lossy(&event).into_owned())];
+        told.extend(asked.map(|path| {
+            let request = Request::get(&format!("{place}{path}"));
+            let answer = server.fetch(&if is_known { known(request) } else { request });
+            assert_eq!(answer.status, 200, "{place}{path}");
+            (path, answer.text())
+        }));
+        for (path, text) in told {
+            assert_eq!(text.contains("sesame-"), is_known, "{place}{path}: {text}");
+            let name = if is_known { "key=sesame-" } else { "key=*" };
+            assert!(text.contains(name), "{place}{path}: {text}");
+        }
+        // A pattern finds nothing by a value that the reader may not see.
+        let request = Request::get(&format!("{place}cache/pages?match=sesame-1"));
+        let found = server.fetch(&if is_known { known(request) } else { request }).text();
+        assert_eq!(found.contains("\"pages\":[]"), !is_known, "{found}");
+    }
+
+    wait_for("the access log", || server.read("told.log").contains("sesame-1"));
+    for log in ["told.log", "error.log"] {
+        let mode = fs::metadata(server.folder().join(log)).expect("a log").permissions().mode();
+        assert_eq!(mode & 0o777, 0o640, "{log} is readable by its owner and group alone");
     }
 }

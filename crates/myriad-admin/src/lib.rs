@@ -9,6 +9,7 @@
 //! | `process_memory` | the memory of the process, its limit, what was done for want of it |
 //! | `sight/` | what is seen of the running server: ticks, ranked pages, history, purges, tags |
 //! | `pattern` | `--match`: a wildcard over URLs and keys |
+//! | `hidden` | values of arguments, hidden from readers without a secret |
 //! | `bytes` | keys and URLs, which may hold any byte, as text and back |
 //! | `render/` | reports as lines for a terminal |
 //!
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod hidden;
 mod pattern;
 mod process_memory;
 pub mod render;
@@ -26,6 +28,7 @@ mod request;
 pub mod sight;
 
 pub use bytes::{from_shown, shown};
+pub use hidden::without_values;
 pub use pattern::Pattern;
 pub use process_memory::{BegunStages, MemoryPart, MemoryTick, ProcessMemoryReport};
 pub use reply::{Ended, Reply};

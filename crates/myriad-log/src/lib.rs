@@ -38,5 +38,9 @@ pub use logs::Logs;
 pub use once_a_second::OnceASecond;
 pub use syslog::Syslog;
 
+/// Mode of log files that are created. URLs in them hold keys that reset passwords and secrets of APIs, so other users of the machine
+/// may not read them.
+pub const MODE: u32 = 0o640;
+
 /// Severity of a line; handed on for crates that log and need nothing else of `myriad-conf`.
 pub use myriad_conf::settings::Level;

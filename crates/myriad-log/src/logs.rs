@@ -12,6 +12,7 @@ use std::sync::Arc;
 use myriad_conf::settings::{ErrorLog as ErrorLogConf, Level, SyslogConf};
 use parking_lot::Mutex;
 
+use crate::MODE;
 use crate::access::LogThreads;
 use crate::error_log::{ErrorLog, Sink, Target};
 use crate::log_file::LogFile;
@@ -75,7 +76,7 @@ impl Logs {
             return Some(Arc::clone(file));
         }
         let target = if self.nowhere { Path::new("/dev/null") } else { path };
-        let opened = OpenOptions::new().append(true).create(true).mode(0o644).open(target).ok()?;
+        let opened = OpenOptions::new().append(true).create(true).mode(MODE).open(target).ok()?;
         let file = Arc::new(LogFile::new(path.to_owned(), OwnedFd::from(opened)));
         files.insert(path.to_owned(), Arc::clone(&file));
         Some(file)

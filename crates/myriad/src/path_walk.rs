@@ -6,7 +6,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{self, Path, PathBuf};
 
 use rustix::fs::{
@@ -148,7 +148,7 @@ impl PathWalk {
     fn open_file(&self, name: &OsStr) -> io::Result<OwnedFd> {
         let open = |more| {
             let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOCTTY;
-            openat(&self.at, name, flags | more, Mode::from_raw_mode(0o666))
+            openat(&self.at, name, flags | more, Mode::from_raw_mode(myriad_log::MODE))
         };
         let is_closed = self.at.metadata()?.mode() & 0o022 == 0;
         if self.is_safe && is_closed {
@@ -175,14 +175,14 @@ impl PathWalk {
     }
 }
 
-/// Opens a file for appending; creates it if it does not exist. Root follows only links of root that nobody else could have put
-/// there (`/var/log/a.log` to another disk, `/dev/stdout`).
+/// Opens a file for appending; creates it, unreadable to other users, if it does not exist. Root follows only links of root in folders
+/// where no other user could have put them (`/var/log/a.log` to another disk, `/dev/stdout`).
 ///
 /// # Errors
 /// It cannot be opened, or another user could have led root there.
 pub(crate) fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
     if !rustix::process::geteuid().is_root() {
-        return Ok(File::options().create(true).append(true).open(path)?.into());
+        return Ok(File::options().create(true).append(true).mode(myriad_log::MODE).open(path)?.into());
     }
     let refused = || {
         let why = "a link that leads there is not root's, or lies where others than root could have put it: \

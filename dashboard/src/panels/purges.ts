@@ -90,6 +90,11 @@ export class PurgeForm {
         (hasSecret() ? this.button : this.secret).focus();
     }
 
+    /** Shows the field for a secret only where one is missing. */
+    refresh(): void {
+        this.form.classList.toggle("known", hasSecret() && !this.secret.hasAttribute("aria-invalid"));
+    }
+
     private get kind(): string {
         return String(new FormData(this.form).get("kind") ?? "urls");
     }
@@ -99,6 +104,7 @@ export class PurgeForm {
         this.what.disabled = kind === "all";
         this.what.placeholder = HINTS[kind] ?? "";
         this.confirmed = 0;
+        this.refresh();
         write(this.button, kind === "all" ? "Purge everything …" : "Purge");
         this.button.classList.toggle("danger", kind === "all");
     }
@@ -111,7 +117,7 @@ export class PurgeForm {
             return this.say("Say what is to be purged.", "bad");
         }
         if (kind === "all" && !this.isConfirmed()) return;
-        setSecret(this.secret.value);
+        if (this.secret.value) setSecret(this.secret.value);
         const soft = new FormData(this.form).get("soft") === "on";
         this.button.disabled = true;
         this.say("Purging …", "");
@@ -141,6 +147,7 @@ export class PurgeForm {
     private failed(error: unknown): void {
         if (error instanceof Refused && error.needsSecret) {
             this.secret.setAttribute("aria-invalid", "true");
+            this.form.classList.remove("known");
             this.secret.focus();
             return this.say(hasSecret() ? "The secret is wrong: nothing was purged." : "A secret is asked for: nothing was purged.", "bad");
         }

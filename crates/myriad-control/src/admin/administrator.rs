@@ -21,6 +21,8 @@ pub struct Administrator {
     /// Batches that one list looks at before it says where the next goes on.
     pub(super) patience: u64,
     pub(super) log: ErrorLog,
+    /// Whether values of arguments are hidden.
+    pub(super) hides_values: bool,
     /// Groups of origins with the block that each stands in, in the order of their names.
     pub(crate) groups: Vec<(&'static str, GroupControl)>,
     /// The memory of the process.
@@ -45,6 +47,7 @@ impl Administrator {
             zones,
             patience: u64::MAX,
             log: runtime.zone_log.clone(),
+            hides_values: false,
             groups,
             sight: None,
             memory: Memory::of(runtime),
@@ -54,6 +57,12 @@ impl Administrator {
     /// The same for requests over HTTP, whose answers have an end: a list says where the next one goes on.
     pub fn of_batches(runtime: &Runtime) -> Self {
         Self { patience: HTTP_BATCHES, ..Self::new(runtime) }
+    }
+
+    /// The same with the values of arguments hidden unless the reader has shown a secret: keys that reset a password stand in URLs.
+    #[must_use]
+    pub(crate) fn hiding_values_unless(self, proven: bool) -> Self {
+        Self { hides_values: !proven, ..self }
     }
 
     /// The same who can tell what is seen of the running server.

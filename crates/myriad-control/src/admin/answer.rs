@@ -8,6 +8,17 @@ impl Administrator {
     /// Answers a request: `tell` is given each line of the answer. The last is [`Reply::End`] or [`Reply::Error`],
     /// unless `tell` wants no more before.
     pub fn answer(&self, request: &Request, tell: &mut Tell<'_>) {
+        if self.hides_values {
+            self.answer_to(request, &mut |mut reply| {
+                reply.hide_values();
+                tell(reply)
+            });
+        } else {
+            self.answer_to(request, tell);
+        }
+    }
+
+    fn answer_to(&self, request: &Request, tell: &mut Tell<'_>) {
         let end = match request {
             Request::Stats(request) => self.stats(request, tell),
             Request::Memory(_) => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_admin::{Ended, PagesRequest, Pattern, Reply, shown};
+use myriad_admin::{Ended, PagesRequest, Pattern, Reply, shown, without_values};
 use myriad_store::Cursor;
 
 use super::administrator::{Administrator, End, Tell};
@@ -32,7 +32,7 @@ impl Administrator {
             Some(text) => Position::parse(text, &zones).ok_or("\"after\" is no end of an earlier answer")?,
             None => Position::FIRST,
         };
-        let filter = Filter::new(request);
+        let filter = Filter::new(request, self.hides_values);
         let mut left = request.limit.unwrap_or(u64::MAX);
         let (mut batches, now_ms) = (0, system_ms());
         while let Some(zone) = zones.get(position.zone) {
@@ -63,22 +63,30 @@ impl Administrator {
 struct Filter {
     host: Option<String>,
     pattern: Option<Pattern>,
+    /// Whether the pattern is about URLs and keys without values: otherwise it could be used to guess them.
+    hides_values: bool,
 }
 
 impl Filter {
-    fn new(request: &PagesRequest) -> Self {
+    fn new(request: &PagesRequest, hides_values: bool) -> Self {
         Self {
             host: request.host.as_deref().map(str::to_ascii_lowercase),
             pattern: request.matching.as_deref().map(Pattern::new),
+            hides_values,
         }
     }
 
     fn fits(&self, found: &Found) -> bool {
         self.host.as_ref().is_none_or(|host| *host.as_bytes() == *found.meta().marks().host())
             && self.pattern.as_ref().is_none_or(|pattern| {
-                pattern.fits(&found.url())
-                    || pattern.fits(&found.url_of_any_port())
-                    || pattern.fits(shown(found.key()).as_bytes())
+                let texts = [found.url(), found.url_of_any_port(), shown(found.key()).into_bytes()];
+                texts.iter().any(|text| {
+                    if self.hides_values {
+                        pattern.fits(without_values(&String::from_utf8_lossy(text)).as_bytes())
+                    } else {
+                        pattern.fits(text)
+                    }
+                })
             })
     }
 }

@@ -88,21 +88,21 @@ fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> Step {
     }
     if plus::is_version(path) {
         return match plus_call(request, rules, path, &admitted) {
-            Ok(call) => wait_for(call, rules),
+            Ok(call) => wait_for(call, rules, &admitted),
             Err(error) => plus::refused(request, &error, plus::version_of(path)),
         };
     }
     match call(request, rules, &admitted) {
         Ok(Call::Reasons) => answer::reasons(),
-        Ok(Call::Live) => live(request, rules),
-        Ok(call) => wait_for(call, rules),
+        Ok(Call::Live) => live(request, rules, &admitted),
+        Ok(call) => wait_for(call, rules, &admitted),
         Err(refusal) => refusal.answer(),
     }
 }
 
-fn wait_for(call: Call, rules: &ApiHandler) -> Step {
-    let scope = rules.scope.clone();
-    Step::wait(async move |exchange| wait(exchange, call, scope).await)
+fn wait_for(call: Call, rules: &ApiHandler, admitted: &Admitted) -> Step {
+    let (scope, proven) = (rules.scope.clone(), admitted.proven);
+    Step::wait(async move |exchange| wait(exchange, call, scope, proven).await)
 }
 
 /// The path behind that of the location.
@@ -210,11 +210,11 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Result<Ca
 }
 
 /// The events, for who may see all zones.
-fn live(request: &Request, rules: &ApiHandler) -> Step {
+fn live(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Step {
     if let Some(zone) = &rules.scope.zone {
         return Refusal::new(403, &format!("this api is for the zone \"{zone}\" alone")).answer();
     }
-    match sight::stream(request) {
+    match sight::stream(request, !admitted.proven) {
         Ok(answer) => Step::Answer(answer),
         Err(why) => Refusal::new(503, &why.to_string()).answer(),
     }
@@ -288,12 +288,14 @@ fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
     Ok(Asked::Pages(request))
 }
 
-/// Looks into the zones, on a thread that no visitor waits for.
-async fn wait(exchange: &mut Exchange, call: Call, scope: Scope) -> Step {
+/// Looks into the zones, on a thread that no visitor waits for. Values of arguments are hidden unless the client is `proven`.
+async fn wait(exchange: &mut Exchange, call: Call, scope: Scope, proven: bool) -> Step {
     let mut asked = match call {
         Call::Plus(asked) => return ask_plus(exchange, asked).await,
         Call::Known(asked) => asked,
-        Call::Inspect(question, url) => return inspect::inspect(exchange, question, url, &scope).await,
+        Call::Inspect(question, url) => {
+            return inspect::inspect(exchange, question, url, &scope, proven).await;
+        }
         Call::Purge => match purge(exchange).await {
             Ok(asked) => asked,
             Err(refusal) => return refusal.answer(),
@@ -319,6 +321,7 @@ async fn wait(exchange: &mut Exchange, call: Call, scope: Scope) -> Step {
         return Refusal::new(503, "too many requests at once: try again in a moment").answer();
     };
     let administrator = Administrator::of_batches(exchange.request.runtime())
+        .hiding_values_unless(proven)
         .seeing(&exchange.request.site.worker.sight.shared);
     let told = tokio::task::spawn_blocking(move || {
         let _turn = turn;

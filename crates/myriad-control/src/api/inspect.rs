@@ -51,8 +51,14 @@ pub(super) fn asked(arguments: &[u8]) -> Result<Call, String> {
     Ok(Call::Inspect(question, url))
 }
 
-/// Answers on a thread that no visitor waits for.
-pub(super) async fn inspect(exchange: &mut Exchange, question: Question, url: String, scope: &Scope) -> Step {
+/// Answers on a thread that no visitor waits for. Values of arguments of stored pages are hidden unless the client is `proven`.
+pub(super) async fn inspect(
+    exchange: &mut Exchange,
+    question: Question,
+    url: String,
+    scope: &Scope,
+    proven: bool,
+) -> Step {
     if let Some(zone) = &scope.zone {
         return Refusal::new(403, &format!("this api is for the zone \"{zone}\" alone")).answer();
     }
@@ -73,6 +79,9 @@ pub(super) async fn inspect(exchange: &mut Exchange, question: Question, url: St
             }
             true
         });
+        if !proven {
+            report.hide_values();
+        }
         Ok::<_, String>(InspectReport { url, method: question.method, ..report })
     });
     match told.await {

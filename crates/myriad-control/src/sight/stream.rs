@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use myriad_admin::Reply;
 use myriad_exchange::exchange::{Answer, Request};
 use myriad_exchange::sight::{Reader, Told, TooMany};
 use myriad_http::Method;
@@ -14,13 +15,13 @@ use myriad_net::ResponseBody;
 /// How long a browser waits before it comes again, milliseconds.
 const RETRY: &[u8] = b"retry: 2000\n\n";
 
-/// The answer to one who wants the events.
-pub(crate) fn stream(request: &Request) -> Result<Answer, TooMany> {
+/// Returns the events as an answer. With `hides_values` the values of arguments are hidden in them.
+pub(crate) fn stream(request: &Request, hides_values: bool) -> Result<Answer, TooMany> {
     let body = if request.received.head.method() == Method::Head {
         ResponseBody::None
     } else {
         let reader = request.site.worker.sight.shared.live.read()?;
-        ResponseBody::Stream(Box::pin(Events { has_begun: false, wait: wait(reader) }), None)
+        ResponseBody::Stream(Box::pin(Events { has_begun: false, hides_values, wait: wait(reader) }), None)
     };
     let mut answer = Answer::new(200, body);
     answer.media_type = Some(b"text/event-stream"[..].into());
@@ -43,6 +44,7 @@ fn wait(mut reader: Reader) -> Wait {
 /// The body, which ends when the readers are sent away.
 struct Events {
     has_begun: bool,
+    hides_values: bool,
     wait: Wait,
 }
 
@@ -57,7 +59,7 @@ impl Body for Events {
             return Poll::Ready(None);
         };
         self.wait = wait(reader);
-        Poll::Ready(Some(Ok(written(&told))))
+        Poll::Ready(Some(Ok(written(&told, self.hides_values))))
     }
 
     fn size_hint(&self) -> Option<u64> {
@@ -66,10 +68,11 @@ impl Body for Events {
 }
 
 /// Purges, then the tick. JSON has no line feed of its own.
-fn written(told: &Told) -> Bytes {
+fn written(told: &Told, hides_values: bool) -> Bytes {
     let mut out = Vec::with_capacity(told.tick.json.len() + 64);
     for purge in &told.purges {
-        for part in [&b"event: purge\ndata: "[..], purge, b"\n\n"] {
+        let hidden = hides_values.then(|| without_values(purge));
+        for part in [&b"event: purge\ndata: "[..], hidden.as_deref().unwrap_or(purge), b"\n\n"] {
             out.extend_from_slice(part);
         }
     }
@@ -77,4 +80,12 @@ fn written(told: &Told) -> Bytes {
     out.extend_from_slice(&told.tick.json);
     out.extend_from_slice(b"\n\n");
     Bytes::from(out)
+}
+
+/// The JSON of a purge with the values of arguments hidden; empty if it cannot be read.
+fn without_values(purge: &[u8]) -> Vec<u8> {
+    let Ok(event) = serde_json::from_slice(purge) else { return Vec::new() };
+    let mut reply = Reply::PurgeEvent(Box::new(event));
+    reply.hide_values();
+    reply.json().into_bytes()
 }

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use myriad_bounded::Lru;
 use myriad_conf::settings::OpenLogFileCache;
 
+use crate::MODE;
+
 /// Open logs of one worker.
 pub(crate) struct OpenLogs {
     /// Most entries: set by `open_log_file_cache` of each log as it is added.
@@ -85,7 +87,7 @@ impl OpenLogs {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(0o644).open(path)
+    OpenOptions::new().append(true).create(true).mode(MODE).open(path)
 }
 
 /// Whether the path still names the open file.
@@ -181,10 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_readable_by_all_and_written_by_its_owner() {
+    fn a_log_is_readable_by_its_owner_and_group_alone() {
         let folder = Folder::new("mode");
         OpenLogs::default().append(&folder.path("a.log"), None, 0, b"x").unwrap();
         let mode = std::fs::metadata(folder.path("a.log")).unwrap().mode();
-        assert_eq!(mode & 0o777 & !0o644, 0, "{mode:o}");
+        assert_eq!(mode & 0o777 & !0o640, 0, "{mode:o}");
     }
 }

@@ -1,9 +1,12 @@
-//! Dashboard of the sites: a server on loopback alone, and the secret without which it purges nothing.
+//! Dashboard of the sites: a server on loopback, and the secret without which it shows and purges nothing.
 //!
 //! ```text
-//! start -> PREFIX/dashboard/port      where it listens; a reload, `-t` and a new binary keep it
-//!       -> PREFIX/dashboard/secret    for its purge button; the configuration holds the hash
+//! start -> PREFIX/dashboard/port      port; a reload, `-t` and a new binary use the same
+//!       -> PREFIX/dashboard/secret    readable by the user who started the server; the configuration contains its SHA-256
 //! ```
+//!
+//! Every user of the machine reaches loopback, and URLs contain keys that reset passwords: hence the secret. The link that `status`
+//! prints contains it behind `#`, which browsers send to no server.
 
 use std::fs;
 use std::io;
@@ -45,21 +48,25 @@ impl Options {
                 port
             }
         };
-        let written = if purpose == Purpose::Start { write(&folder, port) } else { Ok(()) };
+        if purpose == Purpose::Start
+            && let Err(warning) = write(&folder, port)
+        {
+            return (self, vec![warning]);
+        }
         self.dashboard = Some(Dashboard { port, hash: hash(&folder) });
-        (self, written.err().into_iter().collect())
+        (self, Vec::new())
     }
 
-    /// The server of the dashboard; nothing where it is off.
+    /// Returns the server of the dashboard; nothing if it is off, a comment if it has no secret yet.
     pub(super) fn dashboard_server(&self) -> String {
         let Some(Dashboard { port, hash }) = &self.dashboard else { return String::new() };
-        let purges = hash
-            .as_ref()
-            .map(|hash| format!("\n        location /api/ {{ api write=on secret_sha256={hash}; }}"));
+        let Some(hash) = hash else {
+            return "# The dashboard's secret is made at the first start: print the configuration again after it.".to_owned();
+        };
         format!(
             "server {{\n        listen 127.0.0.1:{port};\n        server_name localhost;\n        access_log off;\n        \
-             location / {{ dashboard; }}{}\n    }}",
-            purges.unwrap_or_default()
+             location / {{ dashboard secret_sha256={hash}; }}\n        \
+             location /api/ {{ api write=on secret_sha256={hash}; }}\n    }}"
         )
     }
 }
@@ -100,7 +107,7 @@ fn hash(folder: &Path) -> Option<String> {
 fn write(folder: &Path, port: u16) -> Result<(), String> {
     let told = |error: io::Error| {
         format!(
-            "wordpress: the dashboard cannot purge: {}: {}; name a folder that you may write with --prefix, or --set dashboard=off",
+            "wordpress: no dashboard, because its secret cannot be stored: {}: {}; name a folder that you may write with --prefix, or --set dashboard=off",
             folder.display(),
             reason(&error)
         )
@@ -114,23 +121,26 @@ fn write(folder: &Path, port: u16) -> Result<(), String> {
     Ok(())
 }
 
-/// What the greeting says of a dashboard that is served.
+/// Address of a dashboard that is served.
 pub(super) struct Greeting {
-    /// Where it listens.
+    /// Address on which it listens.
     pub(super) address: String,
-    /// That, and where the secret is.
+    /// Text for people: the address, and the path of the secret.
     pub(super) text: String,
 }
 
-/// What is said of the dashboard of this prefix, if one of these addresses is its own.
+/// Returns the link to the dashboard of this prefix with its secret, if the caller may read the secret.
+pub(super) fn link(prefix: &Path, address: &str) -> Option<String> {
+    let secret = fs::read_to_string(prefix.join("dashboard/secret")).ok()?;
+    Some(format!("{address}#secret={}", secret.trim()))
+}
+
+/// Returns the address of the dashboard of this prefix, if it is one of these addresses.
 pub(super) fn greeting(prefix: &Path, listens: &[String]) -> Option<Greeting> {
     let folder = prefix.join("dashboard");
     let port = fs::read_to_string(folder.join("port")).ok()?;
     let address = format!("http://127.0.0.1:{}", port.trim());
-    let text = format!(
-        "{address}/, on this machine alone; the secret for purges: {}",
-        folder.join("secret").display()
-    );
+    let text = format!("{address}/, on this machine alone; its secret: {}", folder.join("secret").display());
     listens.contains(&address).then_some(Greeting { address, text })
 }
 
@@ -153,8 +163,9 @@ mod tests {
         assert_eq!(warnings, Vec::<String>::new());
         let secret = fs::read_to_string(prefix.join("dashboard/secret")).expect("a secret");
         let text = made.dashboard_server();
-        assert!(text.contains("listen 127.0.0.1:9321;") && text.contains("{ dashboard; }"), "{text}");
-        assert!(text.contains(&hex(&Sha256::digest(secret.trim().as_bytes()))), "{text}");
+        assert!(text.contains("listen 127.0.0.1:9321;"), "{text}");
+        let hash = format!("secret_sha256={};", hex(&Sha256::digest(secret.trim().as_bytes())));
+        assert_eq!(text.matches(&hash).count(), 2, "both the figures and purges need it: {text}");
         assert!(!text.contains(secret.trim()), "{text}");
         // The next start has the same secret; what is printed has the port of before, whoever listens there.
         let (again, _) = options(&prefix, &[]).with_dashboard(Purpose::Print);
@@ -162,6 +173,25 @@ mod tests {
         let line = greeting(&prefix, &["http://127.0.0.1:9321".to_owned()]).expect("a line").text;
         assert!(line.starts_with("http://127.0.0.1:9321/, on this machine alone"), "{line}");
         assert!(!line.contains(secret.trim()), "{line}");
+        let link = link(&prefix, "http://127.0.0.1:9321/").expect("readable");
+        assert_eq!(link, format!("http://127.0.0.1:9321/#secret={}", secret.trim()));
+        fs::remove_dir_all(&prefix).expect("clean");
+    }
+
+    #[test]
+    fn no_dashboard_is_served_without_a_secret() {
+        let prefix = std::env::temp_dir().join(format!("myriad-dashboard-print-{}", std::process::id()));
+        for purpose in [Purpose::Print, Purpose::Test] {
+            let (made, warnings) = options(&prefix, &["dashboard=9322"]).with_dashboard(purpose);
+            assert_eq!((warnings.len(), prefix.exists()), (0, false), "nothing is written");
+            let text = made.dashboard_server();
+            assert!(text.starts_with('#') && text.lines().count() == 1, "{text}");
+        }
+        fs::create_dir_all(&prefix).expect("folder");
+        fs::write(prefix.join("dashboard"), "no folder").expect("written");
+        let (made, warnings) = options(&prefix, &["dashboard=9322"]).with_dashboard(Purpose::Start);
+        assert!(made.dashboard_server().is_empty(), "{}", made.dashboard_server());
+        assert!(warnings[0].contains("no dashboard, because its secret cannot be stored"), "{warnings:?}");
         fs::remove_dir_all(&prefix).expect("clean");
     }
 

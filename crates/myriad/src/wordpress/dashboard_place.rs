@@ -1,15 +1,15 @@
-//! Place of the dashboard, and what it is looked for.
+//! Place of the dashboard, and the purposes of a configuration.
 
-/// What a start has found for the dashboard.
+/// Place and secret of the dashboard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Dashboard {
     /// Port of loopback on which it listens.
     pub(super) port: u16,
-    /// Hash of the secret, in hexadecimal digits; none where there is no secret: then nothing is purged from here.
+    /// SHA-256 of the secret, in hexadecimal digits; none before the first start: then there is no dashboard.
     pub(super) hash: Option<String>,
 }
 
-/// What a configuration is made for.
+/// Purpose of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// It is shown (`--print`): nothing listens, and nothing is written.

@@ -1,5 +1,7 @@
 //! Prefix of a `myriad wordpress`: the folder of its cache, logs and pid file.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::kind::Kind;
@@ -40,9 +42,11 @@ pub(super) fn default_prefix(as_root: bool) -> PathBuf {
     }
 }
 
-/// Makes the prefix and its folders, so that the first start needs no preparation.
+/// Makes the prefix and its folders, so that the first start needs no preparation. Other users of the machine cannot open the folder of
+/// the logs: URLs in logs contain keys that reset passwords.
 pub(crate) fn prepare(prefix: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(logs(prefix))?;
+    std::fs::create_dir_all(prefix)?;
+    DirBuilder::new().recursive(true).mode(0o750).create(logs(prefix))?;
     std::fs::create_dir_all(prefix.join("cache"))
 }
 

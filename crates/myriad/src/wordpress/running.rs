@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -167,7 +167,7 @@ fn status(holder: &Holder, prefix: &Path) -> ExitCode {
     tell(&format!(
         "{}{}{}",
         row("runs", &format!("process {}, for {up}", holder.pid)),
-        holder.told,
+        with_link(&holder.told, prefix),
         row("hits", &text).trim_end()
     ));
     code
@@ -231,7 +231,23 @@ fn user(main: &MainConf) -> String {
     }
 }
 
-/// Greeting at the start: the facts, and how to stop the server.
+/// Replaces the dashboard's address in facts by a link with its secret, for a reader who may read the secret.
+fn with_link(facts: &str, prefix: &Path) -> String {
+    let begin = row("dashboard", "");
+    let begin = begin.trim_end();
+    facts.lines().fold(String::new(), |mut text, line| {
+        let rest = line.strip_prefix(begin).map(str::trim_start);
+        let link = rest.and_then(|rest| {
+            let (address, _) = rest.split_once(',')?;
+            Some(format!("{}, on this machine alone", dashboard::link(prefix, address)?))
+        });
+        text.push_str(&link.map_or_else(|| format!("{line}\n"), |link| row("dashboard", &link)));
+        text
+    })
+}
+
+/// Greeting at the start: the facts, and how to stop the server. On a terminal the dashboard's link has its secret; a file or a journal,
+/// which others may read, gets the path of the secret.
 pub(crate) fn greeting(facts: &str, origin: &Origin) -> String {
     let prefix = &origin.paths.prefix;
     let option = if *prefix == super::prefix::prefix(None) {
@@ -240,7 +256,8 @@ pub(crate) fn greeting(facts: &str, origin: &Origin) -> String {
         format!(" --prefix {}", prefix.display())
     };
     let mut text = format!("myriad: running as process {}\n", std::process::id());
-    for line in facts.lines() {
+    let shown = if io::stderr().is_terminal() { with_link(facts, prefix) } else { facts.to_owned() };
+    for line in shown.lines() {
         let _ = writeln!(text, "  {line}");
     }
     let kind = origin.preset.as_ref().map_or(Kind::WordPress, Preset::kind);

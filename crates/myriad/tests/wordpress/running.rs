@@ -29,8 +29,9 @@ fn server_says_what_it_is_and_is_asked_reloaded_and_stopped_by_its_folder() {
         "{said}"
     );
     assert_eq!(support::get_path(dashboard, "/"), Some(200));
-    assert_eq!(support::get_path(dashboard, "/cache"), Some(200));
-    assert_eq!(support::get_path(dashboard, "/api/cache"), Some(403), "changes need the secret");
+    for path in ["/cache", "/tops", "/live", "/inspect?url=/", "/api/cache"] {
+        assert_eq!(support::get_path(dashboard, path), Some(403), "{path} needs the secret");
+    }
     assert_eq!(support::get_path(site.port, "/cache"), Some(502), "visitors see nothing of it");
 
     assert_eq!(support::get_path(site.port, "/index.php"), Some(502));
@@ -39,6 +40,12 @@ fn server_says_what_it_is_and_is_asked_reloaded_and_stopped_by_its_folder() {
     let told = stdout(&status);
     assert!(told.starts_with(&format!("runs      process {}, for ", child.id())), "{told}");
     assert!(told.contains(&facts[1][2..]) && told.contains(&facts[2][2..]), "{told}");
+    // The secret is in the link that its owner asks for, and in no log.
+    let secret = site.read("dashboard/secret").trim().to_owned();
+    let link = format!("dashboard http://127.0.0.1:{dashboard}/#secret={secret}, on this machine alone\n");
+    assert!(told.contains(&link), "{told}");
+    assert!(said.contains("; its secret: ") && !said.contains(&secret), "{said}");
+    assert!(!site.read("myriad.lock").contains(&secret));
     assert!(told.contains("hits      0 of 2 pages from the cache (0.0 %), 0 past it"), "{told}");
 
     let worker = support::children_of(child.id());
