@@ -142,8 +142,8 @@ fn provoked_faults_are_found_and_named() {
     let shown = told(&doctor(&[&url, "--root", &root, "--php", &php]));
     let first = shown.lines().nth(2).expect("a finding");
     assert!(first.starts_with("BAD      "), "{shown}");
-    // A theme that leads to https and does not know of the proxy that speaks it.
-    let looping = "<?php add_action('send_headers', function () { if (!is_ssl()) { wp_redirect('https://' . $_SERVER['HTTP_HOST'] . $_SERVER['REQUEST_URI'], 301); exit; } });";
+    // A plugin that redirects to https unless a proxy sends a field of its own choice.
+    let looping = "<?php add_action('send_headers', function () { if (!isset($_SERVER['HTTP_FRONT_END_HTTPS'])) { wp_redirect('https://' . $_SERVER['HTTP_HOST'] . $_SERVER['REQUEST_URI'], 301); exit; } });";
     std::fs::write(site.root().join("wp-content/mu-plugins/looping.php"), looping).expect("plugin");
     let mut purge = Command::new(binary());
     let purged = purge.args(["purge", "--all", "--wait", "--socket"]).arg(control_socket(&server)).output();

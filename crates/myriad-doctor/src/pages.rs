@@ -40,9 +40,8 @@ fn redirects(page: &Page, visit: &Visit, list: &mut Vec<Finding>) -> bool {
     if location == url {
         Report::new("redirect-loop", list).bad(
             format!("{url} leads to itself: browsers give up"),
-            "WordPress takes the address for another. Behind a proxy that speaks https let that proxy say X-Forwarded-Proto: https, and \
-             write into wp-config.php, before wp-settings.php: \
-             if ( ( $_SERVER['HTTP_X_FORWARDED_PROTO'] ?? '' ) === 'https' ) { $_SERVER['HTTPS'] = 'on'; }",
+            "the address in Settings > General is another one, or a proxy in front speaks https and does not report it: let the proxy \
+             send X-Forwarded-Proto: https, and name it with --trusted-proxy ADDRESS unless it is on this machine or in a private network",
         );
     } else if page.kind == "home" {
         Report::new("address", list).warn(
@@ -253,8 +252,8 @@ fn behind_tls(facts: &Facts, list: &mut Vec<Finding>) {
             if (300..400).contains(&visit.status) && visit.location.as_deref() == Some(&secure) {
                 report.bad(
                     format!("behind a proxy that speaks https {secure} leads to itself: browsers give up"),
-                    "write into wp-config.php, before wp-settings.php: \
-                     if ( ( $_SERVER['HTTP_X_FORWARDED_PROTO'] ?? '' ) === 'https' ) { $_SERVER['HTTPS'] = 'on'; }",
+                    "find the plugin or the line of wp-config.php that redirects although HTTPS is on: the presets set it for \
+                     X-Forwarded-Proto: https; in a configuration of your own: forwarded_scheme_from 127.0.0.1;",
                 );
             } else {
                 report.fine("behind a proxy that speaks https there is no loop");
