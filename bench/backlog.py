@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What the kernel's bounds for waiting connections bring (`myriad tune`: net.core.somaxconn and tcp_max_syn_backlog): thousands of clients at one moment.
+"""Measures the effect of net.core.somaxconn and tcp_max_syn_backlog (set by `myriad tune`) when thousands of clients connect at once.
 
     sudo bench/backlog.py [--clients 6000] [--rounds 3]
 
-Each bound holds in a network of its own (unshare --net), so that the machine's settings stay as they are. A connection that finds no
-room is tried again by the client's kernel after a second, which is what a visitor then waits.
+Each limit is set in a separate network namespace (unshare --net), so the settings of the machine do not change. If the queue is full, the
+client's kernel retries after one second, which the visitor has to wait.
 """
 
 import argparse
@@ -28,7 +28,7 @@ PATIENCE = 20
 
 
 def burst(port, clients):
-    """Seconds until each of the clients, who all connect at once, has its answer."""
+    """Returns the seconds until each client has its response; all clients connect at once."""
     selector, begin, took = selectors.DefaultSelector(), time.monotonic(), []
     for _ in range(clients):
         client = socket.socket()
@@ -46,16 +46,16 @@ def burst(port, clients):
                 if client.recv(4096):
                     took.append(time.monotonic() - begin)
             except OSError:
-                pass  # It is told as one without an answer.
+                pass  # Counted as a client without a response.
             selector.unregister(client)
             client.close()
     if len(took) < clients:
-        sys.exit(f"{clients - len(took)} of {clients} clients got no answer within {PATIENCE} s")
+        sys.exit(f"{clients - len(took)} of {clients} clients got no response within {PATIENCE} s")
     return sorted(took)
 
 
 def row(bound, clients, rounds):
-    """The medians of the rounds; runs where the bound is set already."""
+    """Prints the medians of the rounds; runs in a namespace in which the limit is set."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
@@ -75,14 +75,14 @@ def row(bound, clients, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--clients", type=int, default=6000, help="at one moment; each takes an open file")
+    parser.add_argument("--clients", type=int, default=6000, help="clients that connect at once; each needs an open file")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--bound", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.bound:
         return row(options.bound, options.clients, options.rounds)
-    print(f"{options.clients} clients at one moment, medians of {options.rounds} rounds")
-    print("| bound  | half are served | 99%       | all       |\n|--------|-----------------|-----------|-----------|", flush=True)
+    print(f"{options.clients} clients at once, medians of {options.rounds} rounds")
+    print("| limit  | half are served | 99%       | all       |\n|--------|-----------------|-----------|-----------|", flush=True)
     for bound in BOUNDS:
         inner = f'ip link set lo up && {program("sysctl")} -qw net.core.somaxconn={bound} net.ipv4.tcp_max_syn_backlog={bound} && exec "$@"'
         subprocess.run(["unshare", "--net", "sh", "-c", inner, "sh", sys.executable, __file__, "--bound", str(bound), "--clients", str(options.clients), "--rounds", str(options.rounds)], check=True)

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Myriad against nginx, Varnish and the floor, on one WordPress site: CPU time per request, in one run.
+"""Measures the CPU time per request of Myriad, nginx, Varnish and a minimal server (the floor) on one WordPress site.
 
     make bench                                     every row, every server; writes bench/REPORT.md
     bench/bench.py --rows home-gzip,idle --servers myriad,nginx-best --rounds 3 --seconds 1
     bench/bench.py --before ../old --servers myriad,myriad-before
-                                                   beside an earlier commit: ../old is a checkout of it; the release binaries of
-                                                   both (make build), for the profile of the packages is of one commit
+                                                   compare with an earlier commit: ../old is a checkout of it. Uses the release
+                                                   binaries of both (run make build in both); the profile of the packages fits
+                                                   only one commit
 
-Each server runs alone on one core and wrk on the other; each is warmed up, then rounds alternate between the servers, medians
-are shown. A server whose answer is not the page (status, coding, decoded body, X-Cache) takes no part in that row.
+A server runs on one core and wrk on the other. Each server is warmed up, then rounds alternate between the servers, and medians are
+shown. If the response of a server is not the page (status, coding, decoded body, X-Cache), it is left out of that row.
 """
 
 import argparse
@@ -41,9 +42,9 @@ CROWD_MS = 300
 def main():
     options = arguments()
     if options.before and "MYRIAD" in os.environ:
-        sys.exit("bench: --before compares the release binaries of two checkouts: make build in both, and bench/bench.py without MYRIAD")
+        sys.exit("bench: --before compares the release binaries of two checkouts; run make build in both, and unset MYRIAD")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    lock = hold_machine()  # until this process ends
+    lock = hold_machine()  # released when this process exits
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 65536)), hard))  # the servers inherit it
     site = prepare_site(options.site)
@@ -70,28 +71,28 @@ def arguments():
     parser.add_argument("--servers", type=names, default=[], help=",".join([*CANDIDATES, *BEFORE.values()]))
     parser.add_argument("--before", type=pathlib.Path, help="a checkout of an earlier commit, with target/release/myriad in it")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=2, help="of load per server, row and round")
+    parser.add_argument("--seconds", type=int, default=2, help="seconds of load per server, row and round")
     parser.add_argument("--connections", type=int, default=64)
-    parser.add_argument("--idle", type=int, default=IDLE_CONNECTIONS, help="connections of the idle rows")
+    parser.add_argument("--idle", type=int, default=IDLE_CONNECTIONS, help="number of connections in the idle rows")
     parser.add_argument("--cores", default="0,1", help="SERVER,CLIENT")
     parser.add_argument("--site", type=pathlib.Path, default=OUT / "site")
     return parser.parse_args()
 
 
 def hold_machine():
-    """A lock: two benches at once would measure each other, and share folders."""
+    """Takes a lock, because two benchmarks at the same time would disturb each other and share folders."""
     OUT.mkdir(exist_ok=True)
     lock = (OUT / "lock").open("w")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        sys.exit("bench: another one is running")
+        sys.exit("bench: another benchmark is running")
     return lock
 
 
 def prepare_site(folder):
-    """The site, running, with the page that says when it was done; and for nginx at its best a pool whose PHP compresses,
-    and CSS that was compressed ahead."""
+    """Starts the site, with a page that reports when PHP finished it. For "nginx-best" there is a pool with compression in PHP,
+    and precompressed CSS."""
     folder = folder.resolve()
     site = [PROJECT / "scripts" / "site"]
     subprocess.run([*site, "create", folder], check=True)
@@ -106,18 +107,18 @@ def prepare_site(folder):
     if not css.exists():
         shutil.copytree(folder / "wordpress" / "wp-includes" / "css", css / "css")
         subprocess.run(["sh", "-c", f"find '{css}' -name '*.css' -exec gzip -9 -k {{}} +"], check=True)
-    subprocess.run([*site, "stop", folder], check=True)  # the pool is read at start
+    subprocess.run([*site, "stop", folder], check=True)  # pools are read at startup
     subprocess.run([*site, "start", folder], check=True)
     return folder
 
 
 def build_ends():
-    """The floor and the crowd."""
+    """Builds the floor and the crowd client."""
     subprocess.run(["cargo", "build", "--release", "--quiet", "--target-dir", "target"], cwd=HERE / "floor", check=True)
 
 
 class Bench:
-    """Runs rows one after the other and keeps what they gave: results[row][server] is a dictionary of figures."""
+    """Runs rows one after another. results[row][server] is a dictionary of figures."""
 
     def __init__(self, stand, options):
         self.stand, self.options = stand, options
@@ -160,7 +161,7 @@ class Bench:
         return running
 
     def client_cores(self, server):
-        """A core of its own; a server with more workers shares them all."""
+        """Returns the core for the client; a server with several workers shares all cores with it."""
         return self.options.cores.split(",")[1] if server.workers == 1 else self.options.cores
 
     def wrk(self, row, server, asked):
@@ -168,28 +169,28 @@ class Bench:
             return h2.measured(server, row.path, asked, self.options.seconds, self.client_cores(server))
         if row.kind == "h3":
             return h3.measured(server, row.path, asked, self.options.seconds, self.client_cores(server))
-        secure = row.kind == "tls" and server.tls_port is not None  # the floor knows no TLS
+        secure = row.kind == "tls" and server.tls_port is not None  # the floor has no TLS
         return load.measured_wrk(server, row.path, asked, self.options.seconds, secure=secure,
                                  connections=self.options.connections, cores=self.client_cores(server))
 
     def undisturbed(self, row, server, asked):
-        """A run of wrk in which the server or wrk was the limit; of three that something else held up, the best.
+        """Returns a run of wrk that was limited by the server or by wrk, or the best of three runs that something else slowed down.
 
-        Only the shares of the cores decide that a run is made again, never what a request cost.
+        Only the CPU usage decides whether a run is repeated, never the cost of a request.
         """
         tried = []
         while len(tried) < 3:
             sample = self.wrk(row, server, asked)
             if server.workers == 1:
                 sample["used"] = max(sample["busy"], sample["client_busy"])
-            else:  # they share two cores
+            else:  # both share two cores
                 sample["used"] = (sample["busy"] + sample["client_busy"]) / 2
             tried.append(sample)
-            if sample["used"] > 0.85 or row.kind == "miss":  # on a miss both wait for PHP
+            if sample["used"] > 0.85 or row.kind == "miss":  # on a miss, both wait for PHP
                 break
         return max(tried, key=lambda sample: sample["used"])
 
-    # --- rows that wrk loads -----------------------------------------------------------------------------------------
+    # --- rows with load from wrk -------------------------------------------------------------------------------------
 
     def loaded(self, row, running):
         asked = {}
@@ -217,9 +218,9 @@ class Bench:
                 h3.build()
             except (OSError, subprocess.CalledProcessError) as problem:
                 return self.note(row, "myriad", problem)
-        turn(list(asked), kept=False)  # warms up: caches, pools, buffers
+        turn(list(asked), kept=False)  # warm up caches, pools, buffers
         if row.floor and asked:
-            # After the warming up, as an encoding that was quick to make is replaced by a shorter one behind it.
+            # After the warm-up, because a fast encoding is later replaced by a shorter one in the background.
             source = next(name for name in ("myriad", "myriad-bare", "nginx-best", *asked) if name in asked)
             response = load.fetch(running[source].port, row.path, asked[source])[0]
             running["floor"] = self.stand.start("floor", response=response, close=row.close)
@@ -243,7 +244,7 @@ class Bench:
         if "floor" in samples and source in samples:
             sent, written = (self.results[row.name][name]["bytes"] for name in (source, "floor"))
             if abs(sent - written) > 0.01 * written:
-                self.note(row, "floor", f"wrote {written:.0f} bytes a request where {source} wrote {sent:.0f}")
+                self.note(row, "floor", f"sent {written:.0f} bytes per request, {source} sent {sent:.0f}")
 
     def summary(self, name, taken):
         figures = {
@@ -260,13 +261,13 @@ class Bench:
         return figures
 
     def checked(self, row, server):
-        """The fields to send, once the server has proved that it answers this row rightly."""
+        """Checks that the server responds correctly to this row; returns the request headers."""
         reference = self.reference(row)
         deadline = time.monotonic() + 5
-        while True:  # an encoding may be made in the background of the first requests
+        while True:  # encodings may be created in the background after the first requests
             _, status, fields, _ = load.fetch(server.port, row.path, row.fields)
             coding = fields.get("content-encoding", "")
-            # The best coding that is allowed is worth waiting for, as it is what stays.
+            # Wait for the best accepted coding, because later requests get it.
             settled = coding == row.codings[0] and (not row.cached or fields.get("x-cache") == "HIT")
             if settled or time.monotonic() > deadline:
                 break
@@ -278,10 +279,10 @@ class Bench:
         if row.cached and fields.get("x-cache") != "HIT":
             raise load.Wrong(f"X-Cache {fields.get('x-cache')}")
         if row.kind == "miss" and fields.get("x-cache") == "HIT":
-            raise load.Wrong("a personal request was answered from the cache")
+            raise load.Wrong("a personal request was served from the cache")
         keep = [field for field in row.fields if field[0] != "Connection"]
         if load.decoded_body(server.port, row.path, keep) != reference:
-            raise load.Wrong("another body than the origin's")
+            raise load.Wrong("the body differs from the upstream's")
         if row.kind == "h2":
             h2.check(server, row.path, row.fields, reference)
         if row.kind in ("tls", "idle-tls"):
@@ -296,15 +297,15 @@ class Bench:
         elif "last-modified" in fields:
             condition = ("If-Modified-Since", fields["last-modified"])
         else:
-            raise load.Wrong("sends no validator: a repeat visitor gets the whole page")
+            raise load.Wrong("sends no validator, so a repeat visitor gets the whole page")
         asked = (*row.fields, condition)
         status = load.fetch(server.port, row.path, asked)[1]
         if status != 304:
-            raise load.Wrong(f"{condition[0]} answered with {status}")
+            raise load.Wrong(f"{condition[0]} got status {status}")
         return asked
 
     def reference(self, row):
-        """The decoded body that php-fpm or the disk has for this row, by a server that caches nothing."""
+        """Returns the expected decoded body of this row, from php-fpm or the disk, through a server without a cache."""
         if not hasattr(self, "references"):
             self.references = {}
         if row.path not in self.references:
@@ -323,7 +324,7 @@ class Bench:
     def crowded(self, row, running):
         rounds = {name: [] for name in running}
         for name, server in running.items():
-            load.fetch(server.port, f"/timed.php/0/{name}-{row.workers}-{os.getpid()}", row.fields)  # warms script and pools
+            load.fetch(server.port, f"/timed.php/0/{name}-{row.workers}-{os.getpid()}", row.fields)  # warm up script and pools
         for number in range(row.rounds or self.options.rounds):
             for name in turned(running, number):
                 path = f"/timed.php/{CROWD_MS}/{name}-{row.workers}-{os.getpid()}-{number}"
@@ -337,34 +338,34 @@ class Bench:
             figures = {figure: statistics.median(entry[figure] for entry in taken) for figure in taken[0]}
             figures["origin_requests"] = max(entry["origin_requests"] for entry in taken)
             self.results[row.name][name] = figures
-            print(f"    {name:14} slowest {figures['slowest_late_ms']:8.2f} ms after the origin, median {figures['median_late_ms']:.2f}, "
-                  f"{figures['beyond_ms']:.2f} beyond its work, {figures['origin_requests']} origin requests "
+            print(f"    {name:14} slowest {figures['slowest_late_ms']:8.2f} ms after the upstream, median {figures['median_late_ms']:.2f}, "
+                  f"{figures['beyond_ms']:.2f} in addition to PHP's time, {figures['origin_requests']} upstream requests "
                   f"(client {figures['client_cpu_ms']:.2f} ms of CPU)")
 
     def crowd(self, server, path, fields):
-        """What the crowd saw, with php-fpm's own count of the requests and, of the first of them, its own time."""
+        """Returns the figures of the crowd, with the number of requests and the time of the first one from php-fpm's log."""
         log = self.stand.site / "log" / "php-access.log"
         seen = log.stat().st_size
         figures = load.crowd(server.port, path, fields, CROWD, self.client_cores(server))
-        time.sleep(CROWD_MS / 1000 + 0.1)  # a second origin request may have begun late and need not have been waited for
+        time.sleep(CROWD_MS / 1000 + 0.1)  # a late second upstream request may still be running
         with log.open() as lines:
             lines.seek(seen)
             taken = [float(line.split()[-1]) for line in lines if path in line]
         if not taken:
-            raise load.Wrong("the crowd was answered, but php-fpm's log has no request of it")
+            raise load.Wrong("the crowd got responses, but php-fpm's log has no request")
         if figures["origin_after_ms"] < CROWD_MS:
-            raise load.Wrong(f"the origin's stamp lies {figures['origin_after_ms']:.1f} ms after the first request: not of its making")
+            raise load.Wrong(f"PHP's timestamp is {figures['origin_after_ms']:.1f} ms after the first request, which is too early for this page")
         return {**figures, "origin_requests": len(taken), "beyond_ms": figures["longest_ms"] - taken[0]}
 
-    # --- connections that stay ---------------------------------------------------------------------------------------
+    # --- idle connections --------------------------------------------------------------------------------------------
 
     def idle(self, row, running):
         count = self.options.idle
-        rounds = min(self.options.rounds, 5)  # all done within the 65 s that the preset keeps an idle connection
+        rounds = min(self.options.rounds, 5)  # must finish within 65 s, the keep-alive timeout of the preset
         for name, server in running.items():
             try:
                 asked = self.checked(row, server)
-                self.wrk(row, server, asked)  # warms up
+                self.wrk(row, server, asked)  # warm up
                 alone = [self.undisturbed(row, server, asked) for _ in range(rounds)]
                 before = server.memory()
                 with load.Idle(server.port, row.path, asked, count) as crowd:
@@ -373,7 +374,7 @@ class Bench:
                     among = [self.undisturbed(row, server, asked) for _ in range(rounds)]
                     dead = crowd.dead()
                 time.sleep(1)
-                alone += [self.undisturbed(row, server, asked) for _ in range(rounds)]  # before and after: drift falls on both
+                alone += [self.undisturbed(row, server, asked) for _ in range(rounds)]  # before and after, to compensate for drift
             except (load.Wrong, OSError, subprocess.CalledProcessError) as problem:
                 self.note(row, name, problem)
                 continue
@@ -383,17 +384,17 @@ class Bench:
                        "all_alone_us": [sample["cpu_us"] for sample in alone],
                        "all_among_us": [sample["cpu_us"] for sample in among]}
             self.results[row.name][name] = figures
-            print(f"    {name:14} {each:6.2f} KB each, hit {figures['hit_alone_us']:.2f} µs alone and "
-                  f"{figures['hit_among_us']:.2f} µs among them, {figures['dead']} lost")
+            print(f"    {name:14} {each:6.2f} KB each, hit {figures['hit_alone_us']:.2f} µs without and "
+                  f"{figures['hit_among_us']:.2f} µs with them, {figures['dead']} lost")
 
 
 def one_worker(name):
-    """What the results call a server that stands beside itself with one worker, in a row with more."""
+    """Returns the name in the results of a server with one worker, in a row with several workers."""
     return f"{name}, one worker"
 
 
 def turned(names, number):
-    """`names`, each round beginning with another: what drifts on the machine falls on all."""
+    """Returns `names` rotated, so that each round starts with another server and drift affects all of them."""
     names = list(names)
     turn = number % max(1, len(names))
     return names[turn:] + names[:turn]

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What the page cache must reach, measured: a million small pages, hit rates, what a purge costs, a page of one second's validity.
+"""Measures the page cache against its targets: a million small pages, hit rates, the cost of a purge, a page that is valid for one second.
 
-    make bench-cache                                         all of it; adds its section to bench/REPORT.md
-    bench/cache.py --rows validity,hit-rates                 some of it, to bench/out/REPORT.md
+    make bench-cache                                         all rows; writes its section to bench/REPORT.md
+    bench/cache.py --rows validity,hit-rates                 some rows, to bench/out/REPORT.md
     bench/cache.py --rows million --objects 100000 --servers myriad
 
-Each figure stands beside what is asked of it and the command that gives it alone. The servers of a row run one after the
-other, on one core; the client has the other.
+Each figure is printed with its target and the command for this row. The servers of a row run one after another, on one core;
+the client runs on the other.
 """
 
 import argparse
@@ -40,7 +40,7 @@ CLIENTS = 10
 def main():
     options = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    lock = hold_machine()  # until this process ends
+    lock = hold_machine()  # released when this process exits
     build_ends()
     sections = [text for name, row in ROWS.items() if not options.rows or name in options.rows for text in [row(options)]]
     write("\n\n".join(sections), options)
@@ -52,15 +52,15 @@ def arguments():
     names = lambda text: [name for name in text.split(",") if name]
     parser.add_argument("--rows", type=names, default=[], help=",".join(ROWS))
     parser.add_argument("--servers", type=names, default=[], help=",".join(SERVERS))
-    parser.add_argument("--objects", type=int, default=1_000_000, help="of the row million")
-    parser.add_argument("--requests", type=int, default=200_000, help="of each of five runs that hits are measured by")
-    parser.add_argument("--seconds", type=int, default=30, help="of the row validity")
+    parser.add_argument("--objects", type=int, default=1_000_000, help="pages in the row million")
+    parser.add_argument("--requests", type=int, default=200_000, help="requests in each of the five runs that measure hits")
+    parser.add_argument("--seconds", type=int, default=30, help="seconds of the row validity")
     parser.add_argument("--cores", default="0,1", help="SERVER,CLIENT")
     return parser.parse_args()
 
 
 def write(text, options):
-    """Puts the section into bench/REPORT.md in the place of its former; a part of the rows goes to bench/out/ instead."""
+    """Replaces the section in bench/REPORT.md; a run of some rows is written to bench/out/ instead."""
     whole = (options.objects, options.requests, options.seconds) == (1_000_000, 200_000, 30)
     partial = options.rows or options.servers or not whole
     path = (OUT if partial else HERE) / "REPORT.md"
@@ -74,7 +74,7 @@ def write(text, options):
 
 
 class Started:
-    """One of the servers before an origin, with the files it has written."""
+    """A caching server with an upstream, and the files that it has written."""
 
     def __init__(self, name, origin_port, valid, options, folder=OUT / "cache"):
         self.server = Server(name, folder, 1, options.cores.split(",")[0])
@@ -82,7 +82,7 @@ class Started:
         self.start()
 
     def start(self):
-        """Starts it, or starts it again on what it has stored; the seconds until it listened."""
+        """Starts the server, with its stored files if there are any; returns the seconds until it listens."""
         began = time.monotonic()
         server = self.server
         values = {"dir": server.folder, "port": server.port, "origin_port": self.origin_port, "valid": self.valid,
@@ -103,7 +103,7 @@ class Started:
         self.server.stop()
 
     def at_rest(self):
-        """Waits until it does nothing any more: files written, encodings made."""
+        """Waits until the server is idle: files written, encodings created."""
         before = self.server.cpu()
         while True:
             time.sleep(1)
@@ -118,34 +118,34 @@ def wanted(options):
 
 
 def walk(server, options, order, first, count):
-    """What bench/floor's `walk` saw."""
+    """Returns the figures of bench/floor's `walk`."""
     core = options.cores.split(",")[1]
     done = subprocess.run(["taskset", "--cpu-list", core, WALK, str(server.port), str(CONNECTIONS), order, str(first), str(count)],
                           check=True, capture_output=True, text=True)
     seen = json.loads(done.stdout)
     if seen["wrong"]:
-        raise load.Wrong(f"{seen['wrong']} of {seen['answers']} answers were no 200")
+        raise load.Wrong(f"{seen['wrong']} of {seen['answers']} responses were not 200")
     return seen
 
 
 def hit_us(server, options, pages):
-    """CPU time of a hit on any of so many pages, in µs."""
+    """Returns the CPU time of a hit on one of `count` pages, in µs."""
     before = server.cpu()
     seen = walk(server, options, "at-random", pages, options.requests)
     if seen["hits"] < seen["answers"]:
-        raise load.Wrong(f"{seen['answers'] - seen['hits']} of {seen['answers']} answers were no hits")
+        raise load.Wrong(f"{seen['answers'] - seen['hits']} of {seen['answers']} responses were not hits")
     return (server.cpu() - before) / seen["answers"] * 1e6
 
 
 def hits_us(few, many, options):
-    """The same on a server with ten pages and on one with all, in turns, for others on the machine slow down both alike: the
-    medians of five runs."""
+    """Returns the CPU time of a hit on a server with ten pages and on one with all pages: medians of five alternating runs,
+    so that other load on the machine affects both."""
     runs = [(hit_us(few, options, 10), hit_us(many, options, options.objects)) for _ in range(5)]
     return [statistics.median(taken) for taken in zip(*runs)]
 
 
 def judged(lines, asked):
-    """Which of the figures that are asked of Myriad it misses; `asked` has a name, a column and the most for each."""
+    """Returns a sentence with the targets that Myriad misses; `asked` contains (name, column, maximum)."""
     own = [line for line in lines if line[0] == "myriad" and line[-1] != ""]
     missed = [f"{name} ({line[column]})" for line in own for name, column, most in asked if float(line[column]) > most]
     return "Missed: " + ", ".join(missed) + ". " if missed else "All met. " if own else ""
@@ -172,13 +172,13 @@ def million(options):
     finally:
         origin.stop()
         shutil.rmtree(OUT / "cache", ignore_errors=True)
-    heads = ["server", "filled, s", "a hit among ten, µs", f"among {options.objects:,}, µs", "times", "bytes of memory an object beyond its data",
-             "first hit after a restart, s", "all known after, s"]
-    return (f"### {options.objects:,} small pages in a zone\n\nBodies of 0 to 960 bytes. An object's data are its key, and the head and body that the origin "
-            "sent; memory is the resident size of the serving processes. A hit is a whole request, any of the pages being as likely; it is "
-            "measured in turns with one on a server that holds ten. "
-            "nginx keeps no bodies in its memory; Varnish keeps nothing over a restart.\n\n"
-            f"Asked of Myriad: a hit at most 1.2 ×, at most 400 bytes, first hit within 1 s, all within 60 s. "
+    heads = ["server", "filled, s", "hit, ten pages, µs", f"hit, {options.objects:,} pages, µs", "ratio", "bytes of memory per page in addition to its data",
+             "first hit after a restart, s", "all files known after, s"]
+    return (f"### {options.objects:,} small pages in a zone\n\nBodies of 0 to 960 bytes. The data of a page is its key, and the head and body that the upstream "
+            "sent; memory is the resident size of the server's processes. A hit is a whole request for a random page. It is measured in "
+            "alternation with a hit on a server that holds ten pages. "
+            "nginx holds no bodies in memory; Varnish stores nothing across a restart.\n\n"
+            f"Targets for Myriad: a hit at most 1.2 ×, at most 400 bytes, first hit within 1 s, all files known within 60 s. "
             + judged(lines, [("a hit", 4, 1.2), ("memory", 5, 400), ("the first hit after a restart", 6, 1), ("all known after", 7, 60)])
             + "Command: `bench/cache.py --rows million`\n\n"
             + report.table(heads, lines))
@@ -197,9 +197,9 @@ def million_of(name, origin_port, origin_head, options):
         seen = walk(server, options, "in-order", 10, options.objects - 10)
         started.at_rest()
         data = seen["answers"] * origin_head + seen["body_bytes"] + seen["target_bytes"]
-        # Varnish and nginx count the pages of shared memory with them.
+        # For Varnish and nginx this includes shared memory.
         each = (server.memory() - before - (data if name != "nginx" else 0)) / seen["answers"]
-        os.sync()  # What the kernel has yet to write is no hit's.
+        os.sync()  # Do not count pending writes of the kernel for hits.
         among_ten, among_all = hits_us(few.server, server, options)
         restart = restarted(started, options) if name != "varnish" else ["", ""]
         return [f"{seen['seconds']:.0f}", f"{among_ten:.2f}", f"{among_all:.2f}", f"{among_all / among_ten:.2f}", f"{each:.0f}", *restart]
@@ -209,7 +209,7 @@ def million_of(name, origin_port, origin_head, options):
 
 
 def restarted(started, options):
-    """Seconds from a restart to the first hit, on a page in the middle, and until all files are known."""
+    """Returns the seconds from a restart to the first hit (on a page in the middle), and until all files are known."""
     started.stop()
     drop_page_cache()
     began = time.monotonic()
@@ -228,11 +228,11 @@ def restarted(started, options):
         if found and int(found[-1]) >= options.objects:
             return [f"{first:.2f}", f"{time.monotonic() - began:.1f}"]
         time.sleep(0.1)
-    return [f"{first:.2f}", "not within 300"]
+    return [f"{first:.2f}", "more than 300"]
 
 
 def drop_page_cache():
-    """So that files are read from the disk; where the system does not let us, they come from its memory."""
+    """Empties the page cache of the kernel, so that files are read from disk; without the rights they are read from memory."""
     try:
         os.sync()
         pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
@@ -240,11 +240,11 @@ def drop_page_cache():
         pass
 
 
-# --- one second's validity -------------------------------------------------------------------------------------------
+# --- a page that is valid for one second -----------------------------------------------------------------------------
 
 
 class SlowOrigin:
-    """An origin that takes 0.66 s, and counts how often it was asked."""
+    """An upstream that takes 0.66 s per request and counts its requests."""
 
     def __init__(self):
         self.begun = []
@@ -282,10 +282,10 @@ def validity(options):
         except (Unavailable, OSError) as problem:
             lines.append([name, str(problem).splitlines()[0][:100]] + [""] * 4)
         print("  ".join(map(str, lines[-1])), flush=True)
-    heads = ["server", "fetches", "answers", "slowest of the first, ms", "slowest once a page is there, ms", "longer than 50 ms"]
-    return (f"### Validity 1 s, an origin that takes {FETCH_SECONDS} s, {CLIENTS} clients for {options.seconds} s\n\n"
-            "Each client asks anew 10 ms after its answer. Fetches are those that the origin was asked for within the time.\n\n"
-            "Asked of Myriad: at most 18 fetches, nobody waits once a page is there. "
+    heads = ["server", "fetches", "answers", "slowest first response, ms", "slowest response once a page is stored, ms", "longer than 50 ms"]
+    return (f"### A page valid for 1 s, an upstream that takes {FETCH_SECONDS} s, {CLIENTS} clients for {options.seconds} s\n\n"
+            "Each client sends its next request 10 ms after a response. Fetches are the requests that reached the upstream.\n\n"
+            "Targets for Myriad: at most 18 fetches; no client waits once a page is stored. "
             + judged(lines, [("fetches", 1, 18), ("waits", 5, 0)]) + "Command: `bench/cache.py --rows validity`\n\n" + report.table(heads, lines))
 
 
@@ -303,7 +303,7 @@ def validity_of(name, options):
     finally:
         started.stop()
         origin.stop()
-    # Who asked before the first page was whole had to wait for it.
+    # Requests before the first page was complete had to wait for it.
     there = min(asked + waited for asked, waited in waits)
     first = [waited for asked, waited in waits if asked < there]
     later = [waited for asked, waited in waits if asked >= there]
@@ -311,7 +311,7 @@ def validity_of(name, options):
 
 
 def visit(port, end, waits):
-    """Asks for the page over and over; notes when, and how long each answer took."""
+    """Requests the page repeatedly; records the time and the duration of each response."""
     connection = load.socket.create_connection(("127.0.0.1", port), timeout=30)
     request = load.request_bytes("/page/1")
     with connection:
@@ -324,19 +324,19 @@ def visit(port, end, waits):
             time.sleep(0.01)
 
 
-# --- what other programs of ours print ------------------------------------------------------------------------------
+# --- output of other programs of the project ------------------------------------------------------------------------
 
 
 def hit_rates(_):
     manifest = HERE / "eviction" / "Cargo.toml"
     done = subprocess.run(["cargo", "run", "--release", "--quiet", "--manifest-path", manifest, "--", "--markdown"],
                           check=True, capture_output=True, text=True)
-    return ("### Hit rates, the cache a tenth of the set\n\nAsked: on the first two traces within half a point of the best library, and above LRU. "
+    return ("### Hit rates with room for a tenth of the pages\n\nTarget: on the first two traces at most half a point below the best library, and above LRU. "
             "Seeded traces; see `bench/eviction/src/traces.rs`. Command: `cargo run --release --manifest-path bench/eviction/Cargo.toml`\n\n" + done.stdout.strip())
 
 
 def example(name, title, words):
-    """A row that an example of the store prints."""
+    """Returns a row with the output of an example program of the store."""
     def row(_):
         done = subprocess.run(["cargo", "run", "--release", "--quiet", "--package", "myriad-store", "--example", name],
                               cwd=PROJECT, check=True, capture_output=True, text=True)
@@ -349,7 +349,7 @@ ROWS = {
     "validity": validity,
     "hit-rates": hit_rates,
     "purges": example("purge_cost", "A purge of a million objects",
-                    "Asked: answered within 10 ms beyond the fdatasync, in effect at once, the next hits at most 1.1 ×."),
+                    "Targets: confirmed at most 10 ms after the fdatasync, effective at once, the following hits at most 1.1 ×."),
 }
 
 

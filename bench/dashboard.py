@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What an open dashboard costs: hits a second with its page open and closed, by turns, of one worker that gives all it can.
+"""Measures the cost of an open dashboard: hits per second of one saturated worker, with the dashboard open and closed in alternation.
 
     bench/dashboard.py [--rounds 6] [--seconds 4] [--binary FILE]
 
-The page is stood in for by what it asks: the live stream, and its lists every five seconds. A browser would take a core of this
-machine, and stands on another one where it matters. Worker and clients have a core each. Prints a table and the median of the pairs; the
-exit status is 1 where an open dashboard costs more than 2 %.
+Instead of a browser, which would use a core of this machine, the script sends the requests of the page: the live stream, and its lists
+every five seconds. Worker and clients have one core each. Prints a table and the median of the pairs. The exit status is 1 if an open
+dashboard costs more than 2 %.
 """
 
 import argparse
@@ -46,7 +46,7 @@ http {{
 
 
 class Page(threading.Thread):
-    """Asks what an open page asks, until it is closed."""
+    """Sends the requests of an open dashboard page until it is closed."""
 
     def __init__(self, port):
         super().__init__(daemon=True)
@@ -84,7 +84,7 @@ def free_port():
 
 
 def load(port, seconds):
-    """Hits a second."""
+    """Returns hits per second."""
     said = subprocess.run(["taskset", "-c", "1", "wrk", "-t1", "-c32", f"-d{seconds}", f"http://127.0.0.1:{port}/"],
                           capture_output=True, text=True, check=True).stdout
     assert "Non-2xx" not in said and "Socket errors" not in said, said
@@ -92,7 +92,7 @@ def load(port, seconds):
 
 
 def measured(ports, rounds, seconds):
-    """Pairs of hits a second, closed and open; who goes first changes."""
+    """Yields pairs of hits per second, with the dashboard closed and open; the order alternates."""
     pairs = []
     for number in range(rounds):
         pair = {}
@@ -100,12 +100,12 @@ def measured(ports, rounds, seconds):
             page = Page(ports["board"])
             if is_open:
                 page.start()
-                assert page.first.wait(10), "no tick"
+                assert page.first.wait(10), "no live event received"
             pair[is_open] = load(ports["site"], seconds)
             page.closed.set()
             if is_open:
                 page.join()
-                assert page.ticks >= seconds - 1, f"{page.ticks} ticks in {seconds} seconds"
+                assert page.ticks >= seconds - 1, f"{page.ticks} live events in {seconds} seconds"
         pairs.append((pair[False], pair[True]))
         print(f"| {number + 1} | {pair[False]:,.0f} | {pair[True]:,.0f} | {pair[True] / pair[False] - 1:+.2%} |", flush=True)
     return pairs
@@ -131,13 +131,13 @@ def main():
                         break
                 time.sleep(0.05)
             load(ports["site"], 1)
-            print("| round | closed, hits a second | open | |\n|---|---|---|---|")
+            print("| round | closed, hits per second | open | |\n|---|---|---|---|")
             pairs = measured(ports, options.rounds, options.seconds)
         finally:
             server.terminate()
             server.wait()
     change = statistics.median(after / before - 1 for before, after in pairs)
-    print(f"\nan open dashboard changes hits a second by {change:+.2%} (median of {len(pairs)} pairs; at most -{MOST:.0%} is allowed)")
+    print(f"\nan open dashboard changes hits per second by {change:+.2%} (median of {len(pairs)} pairs; limit: -{MOST:.0%})")
     return 0 if change >= -MOST else 1
 
 

@@ -1,7 +1,7 @@
-"""The faults of a soak: what each does to a running site, for how long, and what of it visitors may notice.
+"""The faults of the soak test: what each does to a running site, for how long, and which errors visitors may see.
 
-A fault says what it spoils: nothing of stored pages, whatever befalls PHP and what stands behind it; what PHP makes, where PHP itself or the
-database is away; requests under way at a worker process that is killed. The soak holds every answer against that.
+A fault declares what it may affect: nothing of stored pages if PHP or a service behind it fails; pages from PHP if PHP or the database is
+unavailable; requests in progress if a worker process is killed. The soak test checks every response against that.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ STORED, MADE, BROKEN = "stored", "made", "broken"
 
 
 class Fault:
-    """Something that goes wrong and is put right. `spoils`: STORED and MADE pages may fail, BROKEN: connections may break off."""
+    """A fault that is caused and then repaired. `spoils`: STORED and MADE pages may fail, BROKEN: connections may be aborted."""
 
     spoils = frozenset()
-    # Whether pages have to be stored again.
+    # True if pages have to be stored again afterwards.
     empties = False
-    # Seconds after the end in which what it spoils may still fail: an origin that was given up is asked again after a while.
+    # Seconds after the repair in which affected pages may still fail, because a failed upstream is retried only after a while.
     after = 0.0
 
     def __init__(self, stand):
@@ -42,7 +42,7 @@ class Fault:
         pass
 
     def missing(self):
-        """Why it cannot be tried on this machine; nothing where it can."""
+        """Returns why the fault cannot be caused on this machine, or an empty text."""
         return ""
 
 
@@ -53,7 +53,7 @@ def send(pids, number):
 
 
 class Stall(Fault):
-    """Processes that are there and do nothing."""
+    """Stops processes with SIGSTOP."""
 
     def pids(self):
         raise NotImplementedError
@@ -67,7 +67,7 @@ class Stall(Fault):
 
 
 class PhpStalls(Stall):
-    """php-fpm and its children stand still."""
+    """php-fpm and its children hang."""
     spoils, after = frozenset([MADE]), 3.0
 
     def pids(self):
@@ -75,7 +75,7 @@ class PhpStalls(Stall):
 
 
 class DatabaseStalls(Stall):
-    """MariaDB stands still."""
+    """MariaDB hangs."""
     spoils, after = frozenset([MADE]), 3.0
 
     def pids(self):
@@ -83,7 +83,7 @@ class DatabaseStalls(Stall):
 
 
 class RedisStalls(Stall):
-    """The object cache stands still: PHP goes on without it."""
+    """The object cache hangs; PHP continues without it."""
     spoils, after = frozenset([MADE]), 3.0
 
     def pids(self):
@@ -91,7 +91,7 @@ class RedisStalls(Stall):
 
 
 class WorkerStalls(Stall):
-    """Myriad's worker process stands still: visitors wait and are answered."""
+    """Myriad's worker process hangs; visitors wait and then get their response."""
 
     def lasts(self):
         return 1.0
@@ -101,12 +101,12 @@ class WorkerStalls(Stall):
 
 
 class PhpDies(Fault):
-    """php-fpm and its children are killed, and started again."""
+    """php-fpm and its children are killed and restarted."""
     spoils, after = frozenset([MADE]), 3.0
 
     def begin(self):
         send(family(self.stand.pid("php")), signal.SIGKILL)
-        # None of its children is left to be looked for.
+        # Its children are killed here, so that none has to be searched for.
         (self.stand.site / "run/php.pid").unlink()
 
     def end(self):
@@ -114,7 +114,7 @@ class PhpDies(Fault):
 
 
 class DatabaseDies(Fault):
-    """MariaDB is killed, and started again."""
+    """MariaDB is killed and restarted."""
     spoils, after = frozenset([MADE]), 3.0
 
     def begin(self):
@@ -125,7 +125,7 @@ class DatabaseDies(Fault):
 
 
 class RedisDies(Fault):
-    """Redis is killed, and started again: pages of PHP are made all the same."""
+    """Redis is killed and restarted; PHP still creates pages."""
 
     def begin(self):
         self.stand.redis.kill()
@@ -136,8 +136,8 @@ class RedisDies(Fault):
 
 
 class WorkerDies(Fault):
-    """The worker process is killed: what it had under way breaks off, the next one serves on the same sockets."""
-    # Another one has to start, and reads what is on the disk; until then newcomers wait in the socket's queue.
+    """The worker process is killed: its requests are aborted, and the next one serves on the same sockets."""
+    # The next worker has to start and read the disk; until then new connections wait in the socket's queue.
     spoils, after, empties = frozenset([BROKEN]), 1.0, True
 
     def lasts(self):
@@ -146,11 +146,11 @@ class WorkerDies(Fault):
     def begin(self):
         self.before = self.stand.workers()
         send(self.before, signal.SIGKILL)
-        self.stand.wait_for("another worker process", lambda: set(self.stand.workers()) - set(self.before))
+        self.stand.wait_for("a new worker process", lambda: set(self.stand.workers()) - set(self.before))
 
 
 class FilesAreDamaged(WorkerDies):
-    """Bytes of the cache's files are overwritten, some files are cut short, and memory is lost: nobody sees a damaged page."""
+    """Bytes of cache files are overwritten, some files are truncated, and the memory is lost; no client gets a damaged page."""
 
     def begin(self):
         for number, path in enumerate(self.stand.cache_files()):
@@ -166,11 +166,11 @@ class FilesAreDamaged(WorkerDies):
 
 
 class DiskFills(Fault):
-    """No byte more fits the file system of the cache and the logs; all pages are to be made anew meanwhile."""
+    """The file system of the cache and the logs is full, and all pages have to be created again."""
     empties = True
 
     def missing(self):
-        return "" if self.stand.is_small_disk else "no file system of its own could be mounted (root and mount namespaces are needed)"
+        return "" if self.stand.is_small_disk else "a file system cannot be mounted (root and mount namespaces are needed)"
 
     def begin(self):
         self.ballast = self.stand.prefix / "ballast"
@@ -178,7 +178,7 @@ class DiskFills(Fault):
             while True:
                 file.write(bytes(1 << 16))
         with contextlib.suppress(OSError):
-            # The last bytes of the last block, too.
+            # Fill the last bytes of the last block as well.
             (self.stand.prefix / "ballast.end").write_bytes(bytes(4096))
         if os.statvfs(self.stand.prefix).f_bavail:
             raise Unavailable("the disk is not full")
@@ -190,14 +190,14 @@ class DiskFills(Fault):
 
 
 class DescriptorsRunOut(Fault):
-    """The worker process may open a few descriptors more, and idle clients take them."""
+    """The worker process may open only a few more descriptors, and idle clients use them."""
     spoils = frozenset([BROKEN])
 
     def limit_of(self, pid):
         return int(re.search(r"^Max open files +(\d+)", pathlib.Path(f"/proc/{pid}/limits").read_text(), re.M)[1])
 
     def limit(self, pid, count):
-        """As the worker's own user: that is allowed to root only with a capability that containers lack."""
+        """Runs as the worker's user, because root needs a capability for this that containers lack."""
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
         owner = [re.search(rf"^{name}:\t(\d+)", status, re.M)[1] for name in ("Uid", "Gid")]
         command = ["setpriv", f"--reuid={owner[0]}", f"--regid={owner[1]}", "--clear-groups", "prlimit", f"--pid={pid}", f"--nofile={count}:"]
@@ -206,7 +206,7 @@ class DescriptorsRunOut(Fault):
     def missing(self):
         pid = self.stand.workers()[0]
         self.usual = self.limit_of(pid)
-        return "" if self.limit(pid, self.usual) else "the limit of another process may not be changed here"
+        return "" if self.limit(pid, self.usual) else "not permitted to change the limits of another process"
 
     def begin(self):
         self.idle, room = [], {pid: len(os.listdir(f"/proc/{pid}/fd")) + 16 for pid in self.stand.workers()}
@@ -216,7 +216,7 @@ class DescriptorsRunOut(Fault):
             with contextlib.suppress(OSError):
                 self.idle.append(socket.create_connection(("127.0.0.1", self.stand.port), 1))
         if any(self.limit_of(pid) != count for pid, count in room.items()):
-            raise Unavailable("the limit of descriptors has not changed")
+            raise Unavailable("the descriptor limit did not change")
 
     def end(self):
         for one in self.idle:
@@ -226,14 +226,14 @@ class DescriptorsRunOut(Fault):
 
 
 class ClockJumps(Fault):
-    """The clock of the server goes two days ahead, then a day back, then right again."""
+    """The clock of the server jumps two days forward, then one day back, then to the right time."""
 
     def missing(self):
         return "" if self.stand.clock else "libfaketime is missing: scripts/install-packages soak"
 
     def jump(self, days):
         self.stand.set_clock(f"{days:+}d")
-        self.stand.wait_for("the other clock", lambda: round((self.stand.date() - time.time()) / 86400) == days)
+        self.stand.wait_for("the changed clock", lambda: round((self.stand.date() - time.time()) / 86400) == days)
 
     def begin(self):
         self.jump(2)
@@ -245,12 +245,12 @@ class ClockJumps(Fault):
 
 
 class PacketsAreLost(Fault):
-    """Packets between visitors and server are dropped and come late."""
+    """Packets between visitors and server are dropped and delayed."""
 
     def __init__(self, stand):
         super().__init__(stand)
         self.rules = [["netem", "delay", "20ms", "10ms", "loss", "2%"],
-                      # Where the kernel has no netem: a narrow line with a short queue, which holds up and drops what is too much.
+                      # If the kernel has no netem: a slow link with a short queue, which delays and drops packets.
                       ["tbf", "rate", "20mbit", "burst", "16kb", "limit", "24kb"]]
 
     def tc(self, *words):
@@ -272,7 +272,7 @@ class PacketsAreLost(Fault):
 
 
 class Reload(Fault):
-    """Not a fault: the configuration is read again, ten times."""
+    """Not a fault: ten reloads."""
 
     def lasts(self):
         return 1.0
@@ -284,7 +284,7 @@ class Reload(Fault):
 
 
 class PurgesAll(Fault):
-    """Not a fault: all pages are removed, and made anew by who asks."""
+    """Not a fault: all pages are purged and created again by the next requests."""
     empties = True
 
     def lasts(self):
@@ -299,6 +299,6 @@ ALL = [Reload, PhpStalls, PurgesAll, PhpDies, DatabaseStalls, WorkerDies, Databa
 
 
 def faketime():
-    """The library that shows a process another clock, if it is installed."""
+    """Returns the path of libfaketime, if it is installed."""
     found = sorted(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
     return str(found[0]) if found and shutil.which("env") else ""

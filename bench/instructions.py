@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Instructions of Myriad's worker thread for one cached hit, counted by valgrind's callgrind: the same on a busy machine.
+"""Counts the instructions of Myriad's worker thread for one cached hit with callgrind. The result does not depend on the load of the machine.
 
     make bench-instructions                                    every row of keep-alive hits, preset and bare
-    bench/instructions.py --before ../old --rows home-gzip     beside an earlier commit: a checkout with its release binary
+    bench/instructions.py --before ../old --rows home-gzip     compare with an earlier commit: a checkout with its release binary
 
-Each figure is the difference of two runs that begin alike, one with FEW and one with MANY requests, divided by the requests that
-the second had more: what starting, warming up and ending cost is in both. The thread is that on which the difference is the
-greatest; what others compress in the background does not count. Of each the least of RUNS counts, as a page that is fetched anew
-only adds. What the kernel does for a request is not counted.
+Each figure is the difference between a run with FEW and a run with MANY requests, divided by the difference in requests. So the cost
+of starting, warming up and stopping, which is part of both, does not count. Only the thread with the greatest difference counts, so
+background compression does not. The result is the minimum of RUNS, because a page that is fetched again only adds instructions.
+Instructions of the kernel are not counted.
 """
 
 import argparse
@@ -28,12 +28,12 @@ from servers import HERE, Stand, Unavailable, program
 FEW, MANY, RUNS = 200, 6200, 3
 KINDS = ("hit", "revalidate", "h2")
 NAMES = ["myriad", "myriad-bare"]
-ALSO = ["myriad-headers", "myriad-logged"]  # of rows that compare them
+ALSO = ["myriad-headers", "myriad-logged"]  # in rows that compare them
 
 
 def main():
     options = arguments()
-    lock = bench.hold_machine()  # until this process ends
+    lock = bench.hold_machine()  # released when this process exits
     site = bench.prepare_site(bench.OUT / "site")
     names = [name for now in NAMES for name in (now, BEFORE[now] if options.before else None) if name]
     stand = Counting(site, bench.OUT / "instructions", "0,1", options.before)
@@ -55,7 +55,7 @@ def main():
     heads = ["row", *names, *ALSO, *(f"{now}: now/before" for now in NAMES if options.before)]
     print("\n" + report.table(heads, lines))
     if missed:
-        sys.exit(f"{missed} figures above {UNCHANGED} x what they were")
+        sys.exit(f"{missed} figures are above {UNCHANGED} x the earlier commit")
 
 
 def is_counted(row):
@@ -71,10 +71,10 @@ def arguments():
 
 
 class Counting(Stand):
-    """Servers whose worker process runs under callgrind. It leaves its count behind when it ends."""
+    """Servers with the worker process under callgrind, which writes its counts when it exits."""
 
     def launcher(self, server):
-        server.folder.chmod(0o777)  # started by root, the worker is somebody else when it leaves its count
+        server.folder.chmod(0o777)  # if started by root, the worker writes its counts as another user
         preloaded = self.folder / "worker.so"
         if not preloaded.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ class Counting(Stand):
 
 
 def counted(stand, name, row):
-    """Instructions for a request of the row."""
+    """Returns the instructions per request of the row."""
     few, many = ([by_thread(stand, name, row, requests) for _ in range(RUNS)] for requests in (FEW, MANY))
     threads = set.intersection(*(set(counts) for counts in few + many))
     least = lambda runs, thread: min(counts[thread] for counts in runs)
@@ -92,8 +92,8 @@ def counted(stand, name, row):
 
 
 def by_thread(stand, name, row, requests):
-    """Instructions of each thread of the worker process, by its number, of a server that is started, warmed up, asked so often, and
-    ended."""
+    """Starts a server, warms it up, sends `requests` requests and stops it; returns the instructions of each thread of the worker
+    process, by thread number."""
     server = stand.start(name)
     try:
         fields = settled(server, row)
@@ -106,12 +106,12 @@ def by_thread(stand, name, row, requests):
         if found:
             counts[file.name.rpartition("-")[2]] = int(found.group(1))
     if not counts:
-        raise Unavailable(f"{name}: callgrind left no count in {server.folder}")
+        raise Unavailable(f"{name}: callgrind wrote no counts to {server.folder}")
     return counts
 
 
 def settled(server, row):
-    """The fields to send, once the page is a hit in the coding of the row and no shorter one has been made for a while."""
+    """Waits until the page is a hit in the coding of the row and its size is stable; returns the request headers."""
     lengths, deadline = [], time.monotonic() + 60
     while len(lengths) < 4 or len(set(lengths[-4:])) > 1:
         data, status, fields, _ = load.fetch(server.port, row.path, row.fields, timeout=60)
@@ -119,17 +119,17 @@ def settled(server, row):
         if status == 200 and is_hit and fields.get("content-encoding", "") == row.codings[0]:
             lengths.append(len(data))
         if time.monotonic() > deadline:
-            raise load.Wrong(f"{server.name}: no settled hit of {row.name}")
+            raise load.Wrong(f"{server.name}: no stable hit of {row.name}")
         time.sleep(0.5)
     return (*row.fields, ("If-None-Match", fields["etag"])) if row.kind == "revalidate" else row.fields
 
 
 def ask(server, row, fields, requests):
-    """Asks for the page on one connection: one request after the other, over HTTP/2 in as many streams as the bench has."""
+    """Requests the page on one connection: one request after another; over HTTP/2 in as many streams as bench.py uses."""
     if row.kind == "h2":
         done = h2.report(h2.h2load(server.tls_port, row.path, fields, ("-n", requests, "-c", 1), "0,1"))
         if (done["requests"], done["status_errors"], done["socket_errors"]) != (requests, 0, 0):
-            raise load.Wrong(f"{server.name}: {done} where {requests} were asked")
+            raise load.Wrong(f"{server.name}: {done} responses to {requests} requests")
         return
     sent = load.request_bytes(row.path, fields)
     wanted = 304 if row.kind == "revalidate" else 200
@@ -139,7 +139,7 @@ def ask(server, row, fields, requests):
             connection.sendall(sent)
             status = load.read_response(connection)[1]
             if status != wanted:
-                raise load.Wrong(f"{server.name}: {status} where {wanted} was asked for")
+                raise load.Wrong(f"{server.name}: status {status} instead of {wanted}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""What pages for known visitors cost, from the cache with parts of their own and by PHP, on the real WordPress with the plugin.
+"""Measures pages for logged-in visitors (ESI) on WordPress with the plugin: from the cache with personal parts, and by PHP.
 
-    bench/known_visitors.py            to the terminal
+    bench/known_visitors.py            prints a table
 
-A reader who is logged in, and a commenter, read fourteen posts, ten times each. By PHP is
-the same with a cookie that keeps the request from the cache. Processor time is that of php-fpm and its children, from their CPU clocks; the
-time to the first byte is that of a client on the same machine.
+A logged-in reader and a commenter read fourteen posts, ten times each. "By PHP" sends a cookie that bypasses the cache. CPU time is
+that of php-fpm and its children, from their CPU clocks. The time to the first byte is measured by a client on the same machine.
 """
 
 import socket
@@ -22,7 +21,7 @@ LIMIT = 2 << 30
 
 
 def first_byte(port, target, cookie):
-    """Seconds to the first byte of an answer, read to its end."""
+    """Reads a response; returns the seconds to its first byte."""
     with socket.create_connection(("127.0.0.1", port), 30) as connection:
         fields = f"Cookie: {cookie}\r\n" if cookie else ""
         started = time.perf_counter()
@@ -36,7 +35,7 @@ def first_byte(port, target, cookie):
 
 
 def read_all(stand, pages, cookie):
-    """Median seconds to the first byte, and processor seconds of PHP a page."""
+    """Returns the median seconds to the first byte, and CPU seconds of PHP per page."""
     before = cpu_seconds(stand.pid("php"))
     times = [first_byte(stand.port, page, cookie) for _ in range(ROUNDS) for page in pages]
     return statistics.median(times), (cpu_seconds(stand.pid("php")) - before) / len(times)
@@ -51,9 +50,9 @@ def main():
         pages = stand.pages[5:19]
         for page in pages:
             first_byte(stand.port, page, "")
-        print("| fourteen posts | first byte, median | processor time of PHP, a page |\n|---|---|---|")
-        for name, cookie in [("a stranger, from the cache", ""), ("a reader, from the cache", reader), ("the same by PHP", f"{reader}; NO_CACHE=1"),
-                             ("a commenter, from the cache", commenter), ("the same by PHP", f"{commenter}; NO_CACHE=1")]:
+        print("| fourteen posts | first byte, median | CPU time of PHP per page |\n|---|---|---|")
+        for name, cookie in [("anonymous visitor, from the cache", ""), ("logged-in reader, from the cache", reader), ("the same by PHP", f"{reader}; NO_CACHE=1"),
+                             ("commenter, from the cache", commenter), ("the same by PHP", f"{commenter}; NO_CACHE=1")]:
             taken, spent = read_all(stand, pages, cookie)
             print(f"| {name} | {1000 * taken:.2f} ms | {1000 * spent:.2f} ms |")
     finally:

@@ -1,4 +1,4 @@
-"""What is done to a server: raw requests, wrk, a crowd at one page, and connections that only stay."""
+"""Ways to load a server: single requests, wrk, many clients at once for one page, and idle connections."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ HOST = "bench.test"
 
 
 class Wrong(Exception):
-    """A server that answered something else than the page: it takes no part in that row."""
+    """A server did not respond with the page; it is left out of that row."""
 
 
 def request_bytes(path, fields=(), method="GET"):
@@ -22,12 +22,12 @@ def request_bytes(path, fields=(), method="GET"):
 
 
 def read_response(connection):
-    """One whole response as it stands on the wire: (all bytes, status, fields, length of its head)."""
+    """Reads one response; returns (all bytes, status, headers, length of the head)."""
     data = b""
     while b"\r\n\r\n" not in data:
         more = connection.recv(65536)
         if not more:
-            raise Wrong("connection closed before a head came")
+            raise Wrong("connection closed before the response head")
         data += more
     head, _, body = data.partition(b"\r\n\r\n")
     status = int(head.split(None, 2)[1])
@@ -46,7 +46,7 @@ def read_body(connection, fields, body):
     elif "chunked" in fields.get("transfer-encoding", ""):
         complete = lambda: body.endswith(b"0\r\n\r\n")
     else:
-        complete = lambda: False  # it ends with the connection
+        complete = lambda: False  # delimited by the close of the connection
     while not complete():
         more = connection.recv(65536)
         if not more:
@@ -62,7 +62,7 @@ def fetch(port, path, fields=(), timeout=30):
 
 
 def curl(url, fields, *options):
-    """What curl did with these fields and no others of its own: one that names no `Accept-Encoding` sends none."""
+    """Runs curl with exactly these headers; without `Accept-Encoding` in `fields`, none is sent."""
     command = ["curl", "-sS", "--max-time", "30", *options, url]
     if not any(name == "Accept-Encoding" for name, _ in fields):
         command += ["-H", "Accept-Encoding:"]
@@ -72,24 +72,24 @@ def curl(url, fields, *options):
 
 
 def curl_tls(server, path, fields, *options):
-    """The same over TLS, by the name that the certificate has."""
+    """The same over TLS, with the host name of the certificate."""
     at = f"{HOST}:{server.tls_port}"
     return curl(f"https://{at}{path}", fields, "-k", "--resolve", f"{at}:127.0.0.1", *options)
 
 
 def decoded_body(port, path, fields):
-    """The body as a browser would show it: curl knows gzip, br and zstd, Python knows only the first."""
+    """Returns the decoded body. curl is used because it supports gzip, br and zstd; Python supports only gzip."""
     return curl(f"http://127.0.0.1:{port}{path}", fields, "--compressed").stdout
 
 
 def must_be_page(body, reference, way):
-    """Raises unless it is the very page; the scheme stands in the page's own links."""
+    """Raises unless the body is the expected page; the scheme of the page's links is ignored."""
     if body.replace(b"https:", b"http:") != reference.replace(b"https:", b"http:"):
-        raise Wrong(f"another body than the origin's over {way}")
+        raise Wrong(f"the body over {way} differs from the upstream's")
 
 
 def wrk(port, path, fields, seconds, connections=64, cores="1", threads=1, scheme="http"):
-    """One run of wrk: its own report as a dictionary."""
+    """Runs wrk once; returns its report as a dictionary."""
     command = ["taskset", "--cpu-list", cores, "wrk", "-t", threads, "-c", connections, "-d", f"{seconds}s",
                "-s", HERE / "wrk" / "report.lua", "-H", f"Host: {HOST}"]
     for name, value in fields:
@@ -100,18 +100,18 @@ def wrk(port, path, fields, seconds, connections=64, cores="1", threads=1, schem
 
 
 def ended_children():
-    """CPU seconds of the programs that we ran and that have ended."""
+    """Returns the CPU seconds of child processes that have exited."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def measured_wrk(server, path, fields, seconds, secure=False, **options):
-    """wrk's report with `cpu_us`, the server's CPU time per request, and how many cores were kept `busy` by the server
-    and (`client_busy`) by wrk.
+    """Returns wrk's report with `cpu_us` (the server's CPU time per request), and the number of cores that the server (`busy`)
+    and wrk (`client_busy`) used.
 
-    A server that waits for wrk is woken more often than one that has a queue, and so pays more for each request: a share
-    well below 1 says that wrk was the limit and that `cpu_us` is, if anything, too high. Where both are well below 1,
-    something else used the cores, and the figures are worth little.
+    A server that waits for wrk is woken more often than one with a queue, so each request costs more. A `busy` well below 1
+    means that wrk was the limit and that `cpu_us` is rather too high. If both are well below 1, something else used the
+    cores, and the figures mean little.
     """
     before, client_before = server.cpu(), ended_children()
     if secure:
@@ -120,7 +120,7 @@ def measured_wrk(server, path, fields, seconds, secure=False, **options):
         report = wrk(server.port, path, fields, seconds, **options)
     spent, client_spent = server.cpu() - before, ended_children() - client_before
     if report["requests"] == 0:
-        raise Wrong("no request was answered")
+        raise Wrong("no request got a response")
     report["cpu_us"] = spent * 1e6 / report["requests"]
     report["busy"] = spent / report["seconds"]
     report["client_busy"] = client_spent / report["seconds"]
@@ -129,9 +129,9 @@ def measured_wrk(server, path, fields, seconds, secure=False, **options):
 
 
 def crowd(port, path, fields, clients, cores):
-    """`clients` connected clients ask at once, none twice: what floor/src/bin/crowd saw, in ms, as a dictionary.
+    """Sends one request from each of `clients` connected clients at once; returns the figures of floor/src/bin/crowd in ms.
 
-    `slowest_late_ms` counts from the moment that php/timed.php stamps on its answer, `longest_ms` from a client's own request.
+    `slowest_late_ms` counts from the timestamp that php/timed.php sets in its response, `longest_ms` from the client's request.
     """
     done = subprocess.run(["taskset", "--cpu-list", cores, CROWD, str(port), str(clients), "X-Done-At"],
                           input=request_bytes(path, fields), capture_output=True, check=False, timeout=120)
@@ -141,7 +141,7 @@ def crowd(port, path, fields, clients, cores):
 
 
 class Idle:
-    """Keep-alive connections that have had one answer and stay. Use as a context; `dead()` counts those lost."""
+    """Keep-alive connections that had one response and stay open. Used as a context; `dead()` counts the lost ones."""
 
     def __init__(self, port, path, fields, count):
         self.connections = []

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Ten thousand clients that ask, fifty thousand that are silent: errors, the slowest hundredth, memory; nginx beside it.
+"""Measures 10,000 active and 50,000 idle connections: errors, 99th percentile, memory; compared with nginx.
 
     bench/many_clients.py [--clients 10000] [--idle 50000] [--seconds 10] [--binary FILE]
 
-The limit of open files (ulimit -Hn) must be above the number of idle connections; where it is not, fewer are held. Each server answers a small page over kept connections to `ab -k`, then to wrk;
-then it holds idle connections from several addresses of loopback, all of which ask once at the end. Exits with 1 where an answer
-fails, or Myriad's 99th percentile is above nginx's.
+The limit of open files (ulimit -Hn) must be above the number of idle connections; otherwise fewer are opened. Each server serves a small
+page over keep-alive connections to `ab -k`, then to wrk. Then it holds idle connections from several loopback addresses; each of them
+sends one more request at last. The exit status is 1 if a response fails or Myriad's 99th percentile is above nginx's.
 """
 
 import argparse
@@ -22,14 +22,14 @@ import time
 
 from servers import MYRIAD, free_port, program, proportional_bytes
 
-# As many open files as this process may have.
+# Maximum number of open files of this process.
 FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-# Connections from one address to one port: the kernel has some 28,000 ports for them.
+# Connections from one address to one port; the kernel has about 28,000 client ports.
 EACH = 20000
 
 
 def configuration(folder, port, options):
-    # One worker may get more than its share.
+    # One worker can get more than its share.
     each = FILES - 1000
     (folder / "www").mkdir(exist_ok=True)
     (folder / "logs").mkdir(exist_ok=True)
@@ -72,7 +72,7 @@ def wrk(port, options):
 
 
 def idle(port, pid, options):
-    """Bytes of a connection that has asked once and waits; how many of them have an answer when they ask again."""
+    """Returns the memory per idle connection after one request, and how many connections fail when they send a second one."""
     before = proportional_bytes(pid)
     held = []
     question = b"GET /page.html HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -95,7 +95,7 @@ def idle(port, pid, options):
 
 
 def answered(connections):
-    """How many of them get a whole answer within thirty seconds."""
+    """Returns how many connections get a complete response within thirty seconds."""
     selector = selectors.DefaultSelector()
     for one in connections:
         one.setblocking(False)
@@ -155,9 +155,9 @@ def main():
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
     if options.idle > FILES * 6 // 10:
-        # The server leaves a part of them to files and origins.
+        # The server reserves some of them for files and upstreams.
         options.idle = FILES * 6 // 10
-        print(f"{FILES} open files (ulimit -Hn) allow {options.idle} idle connections")
+        print(f"{FILES} open files (ulimit -Hn) allow only {options.idle} idle connections")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="myriad-clients-"))
     folder.chmod(0o755)
     results = {}

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""The object cache: queries and milliseconds of a page of a real WordPress, without it, with it in Redis, memcached and APCu.
+"""Measures WordPress with and without an object cache (Redis, memcached, APCu): database queries and milliseconds per page.
 
     make bench-object-cache                             adds its table to bench/REPORT.md
-    bench/object_cache.py --rounds 3                    to the terminal
-    bench/object_cache.py --public ../redis-cache       beside the public plugin Redis Object Cache, a checkout of its repository
+    bench/object_cache.py --rounds 3                    prints the table
+    bench/object_cache.py --public ../redis-cache       compare with the plugin Redis Object Cache (a checkout of its repository)
 
-php-fpm is asked directly, one request after the other; nothing is in front of it. Caches take turns, round by round, and are warm when
-they are measured. *ms* is the time until a page is whole, as the client sees it; *CPU* what php-fpm's children, MariaDB and the
-server of the cache used for it.
+Requests go directly to php-fpm, one after another. The caches alternate round by round and are warm when they are measured. *ms* is the
+time until the client has the complete page; *CPU* is the CPU time of php-fpm's children, MariaDB and the cache server.
 """
 
 import argparse
@@ -36,7 +35,7 @@ CONSTANTS = "define('WP_REDIS_CLIENT', 'phpredis'); define('WP_REDIS_SCHEME', 'u
 
 
 class Site:
-    """A WordPress with a Redis and a memcached beside it."""
+    """A WordPress site with a Redis and a memcached server."""
 
     def __init__(self, folder, public):
         self.folder, self.public, self.children = folder, public, []
@@ -59,11 +58,11 @@ class Site:
         until = time.time() + 20
         while not path.exists():
             if time.time() > until:
-                raise SystemExit(f"{command[0]} does not start; scripts/install-packages bench")
+                raise SystemExit(f"{command[0]} did not start; run scripts/install-packages bench")
             time.sleep(0.05)
 
     def use(self, cache):
-        """Puts a cache in the place of the one before; returns whether there is such a cache."""
+        """Replaces the object cache; returns whether this cache is available."""
         drop_in = self.content / "object-cache.php"
         if drop_in.exists() and "Redis Object Cache" in drop_in.read_text()[:600]:
             drop_in.unlink()
@@ -79,7 +78,7 @@ class Site:
         return True
 
     def cpu(self):
-        """Seconds of processor time that php-fpm's children, MariaDB, Redis and memcached have used."""
+        """Returns the CPU seconds that php-fpm's children, MariaDB, Redis and memcached have used."""
         ticks, master = 0, (self.folder / "run/php.pid").read_text().strip()
         others = [str(child.pid) for child in self.children] + [(self.folder / "run/db.pid").read_text().strip()]
         for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
@@ -92,7 +91,7 @@ class Site:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def ask(self, target):
-        """Head and body of what PHP makes, and the seconds that it took."""
+        """Returns head and body of a response of PHP, and its duration in seconds."""
         root = self.folder / "wordpress"
         params = {"SCRIPT_FILENAME": root / "index.php", "SCRIPT_NAME": "/index.php", "REQUEST_URI": target, "REQUEST_METHOD": "GET",
                   "QUERY_STRING": target.partition("?")[2], "SERVER_PROTOCOL": "HTTP/1.1", "HTTP_HOST": "localhost", "SERVER_NAME": "localhost",
@@ -128,14 +127,14 @@ def length(text):
 
 
 def measured(site, rounds, times):
-    """Queries, milliseconds and CPU of each page with each cache."""
+    """Returns queries, milliseconds and CPU time of each page with each cache."""
     figures, bodies = {}, {}
     for number in range(rounds):
         order = list(CACHES)
         for cache in order[number % len(order):] + order[:number % len(order)]:
             if not site.use(cache):
                 continue
-            time.sleep(2.2)  # opcache looks at its files every two seconds
+            time.sleep(2.2)  # OPcache checks its files every two seconds
             for page, target in PAGES.items():
                 target = target or site.post
                 for _ in range(8):  # children of php-fpm
@@ -145,7 +144,7 @@ def measured(site, rounds, times):
                     head, body, seconds = site.ask(target)
                     taken.append(seconds)
                 if bodies.setdefault(page, len(body)) != len(body):
-                    raise SystemExit(f"{cache}: {target} is another page")
+                    raise SystemExit(f"{cache}: {target} is not the expected page")
                 queries = int(re.search(r"X-Queries: (\d+)", head)[1])
                 row = figures.setdefault((cache, page), [])
                 row.append((queries, statistics.median(taken) * 1000, (site.cpu() - cpu) / times * 1000))
@@ -164,10 +163,10 @@ def table(figures):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--times", type=int, default=30, help="requests for a page in each round")
-    parser.add_argument("--public", type=pathlib.Path, help="a checkout of the public plugin")
+    parser.add_argument("--times", type=int, default=30, help="requests per page and round")
+    parser.add_argument("--public", type=pathlib.Path, help="checkout of the plugin Redis Object Cache")
     options = parser.parse_args()
-    lock = hold_machine()  # until this process ends
+    lock = hold_machine()  # released when this process exits
     site = Site(OUT / "object-cache", options.public)
     try:
         text = table(measured(site, options.rounds, options.times))
@@ -177,7 +176,7 @@ def main():
     print(text)
     if options.rounds >= 5:
         report.add_section(HEADING, f"{report.machine(argparse.Namespace())}\n\n{options.rounds} alternating rounds of {options.times} requests; medians. "
-                           f"PHP is asked directly; MariaDB, Redis and memcached on the same machine, by unix sockets.\n\n{text}")
+                           f"Requests go directly to PHP; MariaDB, Redis and memcached run on the same machine and use Unix sockets.\n\n{text}")
     return 0
 
 

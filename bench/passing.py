@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Requests that are passed on to two origins in turn, keep-alive on both sides: Myriad beside nginx and HAProxy in the same place.
+"""Measures forwarding to two upstreams in turn, with keep-alive on both sides: Myriad, nginx and HAProxy.
 
-    make bench-passing                      the whole, adds its table to bench/REPORT.md
-    bench/passing.py --rounds 1             once, to the terminal
+    make bench-passing                      all rounds; writes its table to bench/REPORT.md
+    bench/passing.py --rounds 1             one round; prints the table
 
-*CPU* is that of the server alone, by request and by GB, while wrk asks with 64 connections (8 for long bodies). *Latency* is that of one client
-who asks for one thing after the other, beside asking an origin directly in the same rounds; its 99th percentile shows the jitter.
+*CPU* is the CPU time of the server, per request and per GB, with wrk and 64 connections (8 for long bodies). *Latency* is that of one client
+with one request after another, compared with direct requests to an upstream in the same rounds. Its 99th percentile shows the jitter.
 """
 
 import argparse
@@ -19,13 +19,13 @@ import report
 from bench import OUT, hold_machine, turned
 from servers import Server, Stand, Unavailable, free_port, myriad_binary, program
 
-HEADING = "\n## Passed on: two origins behind Myriad, nginx and HAProxy\n"
+HEADING = "\n## Forwarding to two upstreams: Myriad, nginx and HAProxy\n"
 SMALL, LARGE = 2 << 10, 16 << 20  # bytes
-IN_TURN = 2000                    # requests of the client that asks alone, in each round
+IN_TURN = 2000                    # requests of the single client in each round
 
 
 class Passing(Stand):
-    """The servers, and the origins behind all of them."""
+    """The servers and the upstreams that they share."""
 
     def __init__(self, folder, cores, origin_cores):
         super().__init__(folder, folder, cores)
@@ -53,7 +53,7 @@ class Passing(Stand):
 
 
 def latencies(port):
-    """Seconds of requests for the small file, one after the other on one connection."""
+    """Returns the seconds of requests for the small file, one after another on one connection."""
     sent, taken = load.request_bytes("/small"), []
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -68,10 +68,10 @@ def latencies(port):
 
 
 def measured(stand, servers, options):
-    """Figures of each server, and of the first origin alone: the medians of all rounds."""
+    """Returns the figures of each server and of direct requests to the first upstream: medians of all rounds."""
     rounds = {name: [] for name in [*servers, "origin"]}
     cores = options.cores.split(",")[1]
-    for number in range(-1, options.rounds):  # the first warms up
+    for number in range(-1, options.rounds):  # the first round is a warm-up
         for name in turned(rounds, max(number, 0)):
             figures = {}
             if name == "origin":
@@ -91,25 +91,25 @@ def measured(stand, servers, options):
 
 
 def table(results):
-    """The figures, Myriad first."""
+    """Returns the table, Myriad first."""
     origin = results.pop("origin")
     lines = []
     for name, figures in results.items():
         lines.append([name, f"{figures['cpu_us']:.1f} µs", f"{figures['seconds_per_gb']:.2f} s", f"{figures['p50_us'] - origin['p50_us']:.0f} µs",
                       f"{figures['p99_us'] - figures['p50_us']:.0f} µs", f"{figures['p99_load_us'] / 1000:.1f} ms"])
-    heads = ["", f"CPU of a request, {SMALL >> 10} KB", "CPU of a GB", "added to the median latency", "jitter: 99th percentile beyond the median",
+    heads = ["", f"CPU of a request, {SMALL >> 10} KB", "CPU of a GB", "added to the median latency", "jitter: 99th percentile minus median",
              "99th percentile under load"]
-    return (report.table(heads, lines) + f"\n\nAsked directly, an origin answers one client in {origin['p50_us']:.0f} µs (median), "
+    return (report.table(heads, lines) + f"\n\nDirect requests of one client to an upstream take {origin['p50_us']:.0f} µs (median), "
             f"with {origin['p99_us'] - origin['p50_us']:.0f} µs of jitter.")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=2, help="of load per server, size and round")
+    parser.add_argument("--seconds", type=int, default=2, help="seconds of load per server, size and round")
     parser.add_argument("--cores", default="0,1", help="SERVER,CLIENT AND ORIGINS")
     options = parser.parse_args()
-    lock = hold_machine()  # until this process ends
+    lock = hold_machine()  # released when this process exits
     own, others = options.cores.split(",")
     stand, servers = Passing(OUT / "passing", own, others), {}
     try:

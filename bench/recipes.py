@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The load runs that people publish, repeated on loopback against Apache, nginx, Varnish, HAProxy and Myriad.
+"""Repeats commonly published load tests on loopback with Apache, nginx, Varnish, HAProxy and Myriad.
 
     make bench-recipes                                        adds its table to bench/REPORT.md
-    bench/recipes.py --runs keep-alive,c100 --servers nginx   some of them, to the terminal
-    bench/recipes.py --quick                                  a hundredth of the requests: does everything work?
+    bench/recipes.py --runs keep-alive,c100 --servers nginx   some runs; prints the table
+    bench/recipes.py --quick                                  a hundredth of the requests, to check that everything works
 
-Each run is one call of ab (or wrk, where a rate is held) with a limit of its own in requests and seconds. All servers get the
-same two cores; ab runs on the same machine, as in the runs that are published, so the figures say how a whole small
-server does. CPU time per request beside them says whose work it was.
+Each run is one call of ab (or our own client for a fixed rate), limited by requests and seconds. All servers use the same two
+cores, and ab runs on the same machine, as in the published tests, so the figures are those of a whole small machine. The CPU
+time per request shows the share of the server.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from rows import GZIP
 from servers import HERE, Stand, Unavailable
 
 SERVERS = ["myriad", "nginx", "varnish", "haproxy", "apache"]
-LONGEST = 30  # seconds that any run of ab may take
+LONGEST = 30  # maximum seconds of a run of ab
 HEADING = "\n## The published runs, repeated\n"
 
 
@@ -43,7 +43,7 @@ class Run:
     ab: tuple = ()
     gzip: bool = False
     tls: bool = False
-    rate: int = 0       # requests a second held by our own client, instead of ab
+    rate: int = 0       # requests per second that our own client sends, instead of ab
     ramp: bool = False
     parts: bool = False
     only: tuple = tuple(SERVERS)
@@ -51,7 +51,7 @@ class Run:
 
 def ab_run(name, concurrency, number=None, seconds=None, keep=False, **more):
     words = f"c {concurrency}" + (f" n {number}" if number else f" t {seconds}") + (" -k" if keep else "")
-    # -t before -n: whichever comes first ends the run.
+    # -t before -n: the run stops at the first limit that is reached.
     arguments = ("-c", concurrency, "-t", seconds or LONGEST, "-n", number or 5_000_000, *(("-k",) if keep else ()))
     return Run(name, "ab " + words + (", Accept-Encoding: gzip" if more.get("gzip") else ""), arguments, **more)
 
@@ -65,11 +65,11 @@ RUNS = [
     *[ab_run(f"c{clients}-n{number}", clients, number, gzip=True)
       for clients in (100, 1000) for number in (100, 1_000, 10_000, 100_000) if number >= clients],
     ab_run("c10000", 10_000, 50_000, keep=True, gzip=True),
-    Run("whole-page", "a page with all its parts (1.6 MB), 10 visitors at a time, 500 visits", parts=True, gzip=True),
-    Run("held", "10,000 requests a second held for 10 s", rate=10_000, gzip=True),
-    Run("ramped", "from nothing to 10,000 requests a second in 10 s", rate=10_000, ramp=True, gzip=True),
-    Run("held-tls", "10,000 requests a second held for 10 s, HTTPS", rate=10_000, gzip=True, tls=True),
-    Run("ramped-tls", "from nothing to 10,000 requests a second in 10 s, HTTPS", rate=10_000, ramp=True, gzip=True, tls=True),
+    Run("whole-page", "a page with all resources (1.6 MB), 10 visitors at a time, 500 visits", parts=True, gzip=True),
+    Run("held", "10,000 requests per second for 10 s", rate=10_000, gzip=True),
+    Run("ramped", "from 0 to 10,000 requests per second in 10 s", rate=10_000, ramp=True, gzip=True),
+    Run("held-tls", "10,000 requests per second for 10 s, HTTPS", rate=10_000, gzip=True, tls=True),
+    Run("ramped-tls", "from 0 to 10,000 requests per second in 10 s, HTTPS", rate=10_000, ramp=True, gzip=True, tls=True),
 ]
 
 
@@ -105,7 +105,7 @@ def arguments():
     parser.add_argument("--runs", type=names, default=[], help=",".join(run.name for run in RUNS))
     parser.add_argument("--servers", type=names, default=[], help=",".join(SERVERS))
     parser.add_argument("--quick", action="store_true", help="a hundredth of the requests")
-    parser.add_argument("--repeats", type=int, default=3, help="of each run; the table has mean and deviation")
+    parser.add_argument("--repeats", type=int, default=3, help="repeats of each run; the table has mean and deviation")
     parser.add_argument("--site", type=pathlib.Path, default=OUT / "site")
     return parser.parse_args()
 
@@ -133,7 +133,7 @@ def serve_runs(server, options):
 
 
 def repeated(server, run, options):
-    """The samples of a run; what used up its time once is not asked again."""
+    """Returns the samples of a run; a run that used up its time is not repeated."""
     samples = []
     for _ in range(1 if options.quick else options.repeats):
         start = time.monotonic()
@@ -153,7 +153,7 @@ def columns(samples):
 
 
 def sample(server, run, options):
-    """One run, the page stored beforehand; figures in ms, bytes and requests a second."""
+    """Runs once, with the page already stored; returns figures in ms, bytes and requests per second."""
     fields = (GZIP,) if run.gzip else ()
     for _ in range(3):
         load.fetch(server.port, "/", fields)
@@ -182,7 +182,7 @@ def ab(server, run, fields, quick):
     if done.returncode:
         raise load.Wrong(done.stderr.strip() or "ab failed")
     number = lambda pattern: float((re.search(pattern, done.stdout) or [0, "0"])[1])
-    # ab counts as failed every answer of another length than the first: what is not 2xx and what broke count here.
+    # ab counts each response with another length than the first as failed. Here, non-2xx and broken responses count.
     broken = sum(int(n) for n in re.findall(r"(?:Connect|Receive|Exceptions): (\d+)", done.stdout))
     percentile = lambda n: number(rf"\n\s+{n}%\s+(\d+)")
     return {"rate": number(r"Requests per second:\s+([\d.]+)"), "requests": number(r"Complete requests:\s+(\d+)"),
@@ -190,13 +190,13 @@ def ab(server, run, fields, quick):
             "failed": broken + int(number(r"Non-2xx responses:\s+(\d+)")), "bytes": number(r"Total transferred:\s+(\d+)")}
 
 
-# --- a page with all its parts -----------------------------------------------------------------------------------------
+# --- a page with all its resources -------------------------------------------------------------------------------------
 
 PICTURES = 13
 
 
 def make_parts(root):
-    """Pictures that do not compress, so that the home page and its parts come to some 1.6 MB."""
+    """Creates images that do not compress, so that the home page with its resources has about 1.6 MB."""
     folder = root / "wp-content" / "uploads" / "parts"
     if not folder.exists():
         folder.mkdir(parents=True)
@@ -205,7 +205,7 @@ def make_parts(root):
 
 
 def visits(server, fields, count):
-    """`count` visits, ten at a time, each a connection that fetches the page and its parts one after the other."""
+    """Makes `count` visits, ten at a time. Each is one connection that fetches the page and its resources one after another."""
     page = load.fetch(server.port, "/", ())[0].decode("utf-8", "replace")
     linked = re.findall(rf'(?:href|src)=.http://{load.HOST}(/[^\'"]+\.(?:css|js)[^\'"]*)', page)
     parts = ["/", *dict.fromkeys(linked), *[f"/wp-content/uploads/parts/{number}.jpg" for number in range(PICTURES)]]
@@ -246,14 +246,13 @@ def visits(server, fields, count):
     return distribution(times, elapsed, failed, received, count * len(requests))
 
 
-# --- a rate that is held -----------------------------------------------------------------------------------------------
+# --- a fixed rate ------------------------------------------------------------------------------------------------------
 
 
 def paced(server, run, fields, seconds):
-    """Requests sent when their time has come on 200 connections, whether earlier ones are answered or not.
+    """Sends requests at fixed times on 200 connections, whether earlier ones got a response or not.
 
-    A request's time counts from when it should have been sent, so that a server that stalls is not forgiven the
-    requests that had to wait behind it."""
+    The duration of a request counts from its planned time, so that requests delayed by a stalled server count as slow."""
     connections = [connect(server.tls_port if run.tls else server.port, run.tls) for _ in range(200)]
     selector = selectors.DefaultSelector()
     for connection in connections:
@@ -293,8 +292,8 @@ def paced(server, run, fields, seconds):
 
 
 def receive(connection, answer):
-    """Takes all that is there: whether the answer is whole, and whether the connection ended. TLS holds back what a
-    selector cannot see."""
+    """Reads all available data; returns whether the response is complete and whether the connection was closed. TLS may
+    have buffered data that a selector does not see."""
     whole = False
     while True:
         try:
@@ -317,7 +316,7 @@ def connect(port, tls):
 
 def distribution(times, elapsed, failed, received, requests):
     if not times:
-        raise load.Wrong("nothing was answered")
+        raise load.Wrong("no request got a response")
     times.sort()
     at = lambda share: times[min(len(times) - 1, int(len(times) * share))]
     return {"rate": len(times) / elapsed, "requests": requests, "p50": at(0.5), "p90": at(0.9), "p99": at(0.99),
@@ -325,14 +324,14 @@ def distribution(times, elapsed, failed, received, requests):
 
 
 class Answer:
-    """One answer as it comes in. Its body is counted, not kept, so that the client costs the same however small the
-    pieces are in which a server sends."""
+    """Parses one response incrementally. The body is counted, not stored, so that the client's cost does not depend on
+    the size of the pieces."""
 
     def __init__(self):
         self.head, self.tail, self.size, self.length = b"", b"", 0, None
 
     def takes(self, piece):
-        """Takes the next piece; true once the answer is whole, by its length or by its last chunk."""
+        """Adds a piece; returns whether the response is complete, by its length or its last chunk."""
         self.size += len(piece)
         if not self.head:
             self.tail += piece
@@ -348,11 +347,11 @@ class Answer:
 
 
 def write(lines, options):
-    """Puts the section at the end of bench/REPORT.md; a part of the runs goes to bench/out/ instead."""
+    """Writes the section as the last one of bench/REPORT.md; a run of some rows is written to bench/out/ instead."""
     partial = options.runs or options.servers or options.quick
     path = (OUT if partial else HERE) / "REPORT.md"
-    text = (f"{HEADING}\n{report.machine(options)}\n\nOne worker a server, both cores shared with the client; mean of {options.repeats} "
-            f"repeats and its deviation; the last column is the serving processes' CPU time per request.\n\n{report.table(HEADS, lines)}\n")
+    text = (f"{HEADING}\n{report.machine(options)}\n\nOne worker per server, both cores shared with the client; mean and deviation of {options.repeats} "
+            f"repeats; the last column is the CPU time of the server's processes per request.\n\n{report.table(HEADS, lines)}\n")
     earlier = report.without_section(path.read_text() if path.exists() else "# Bench\n", HEADING)
     path.write_text(earlier.rstrip() + "\n" + text)
     print(f"written to {os.path.relpath(path)}")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Reloads and upgrades of the binary under load: is a request lost, does memory grow?
+"""Tests reloads and upgrades of the binary under load: counts lost requests and measures memory growth.
 
     bench/reloads.py [--reloads 200] [--upgrades 20] [--binary FILE]
 
-Asks over HTTP/1, HTTP/1 with TLS, HTTP/2 and HTTP/3 (bench/quic, which is built first) all the while. A request that went out on
-a kept connection which the server had closed meanwhile is sent again, as RFC 9112 section 9.3.1 has clients do, and so is one
-that the server rejected (RFC 9114 section 5.2); nothing else is forgiven. Exits with 1 where a request fails, or memory after the last reload is more than 1.05 of that after the first.
+Sends requests over HTTP/1, HTTP/1 with TLS, HTTP/2 and HTTP/3 (bench/quic, which is built first) all the time. A request is repeated
+if it was sent on a keep-alive connection that the server had closed meanwhile (RFC 9112 section 9.3.1), or if the server rejected it
+(RFC 9114 section 5.2). All other errors count. The exit status is 1 if a request fails, or if the memory after the last reload is more
+than 1.05 times the memory after the first.
 """
 
 import argparse
@@ -27,10 +28,10 @@ import h3
 from servers import MYRIAD, family, free_port, program, proportional_bytes, wait_until
 
 GROWTH = 1.05
-# Memory goes up and down with what is asked just now: what counts is the median of so many looks, two seconds apart.
+# Memory fluctuates with the current requests, so the median of this number of samples is used, two seconds apart.
 LOOKS = 5
 THREADS = 4
-# Requests of one curl.
+# Requests per curl process.
 CURL = 5000
 
 
@@ -71,7 +72,7 @@ def descriptors(pid):
 
 
 class Visitor(threading.Thread):
-    """Asks over a kept connection of HTTP/1 until it is told to end."""
+    """Sends requests over a keep-alive HTTP/1 connection until it is stopped."""
 
     def __init__(self, port, secure):
         super().__init__(daemon=True)
@@ -84,7 +85,7 @@ class Visitor(threading.Thread):
         return self.context.wrap_socket(plain, server_hostname="localhost") if self.context else plain
 
     def ask(self, connection):
-        """True if the connection is kept; None if it had ended before the answer began."""
+        """Returns True if the connection stays open, None if it was closed before the response began."""
         try:
             connection.sendall(b"GET /page.html HTTP/1.1\r\nHost: localhost\r\n\r\n")
             answer = connection.recv(65536)
@@ -104,7 +105,7 @@ class Visitor(threading.Thread):
 
     @staticmethod
     def cut():
-        raise ValueError("the answer was cut off")
+        raise ValueError("the response was truncated")
 
     def run(self):
         connection, fresh = None, True
@@ -117,7 +118,7 @@ class Visitor(threading.Thread):
                     connection.close()
                     connection = None
                     if fresh:
-                        self.failures.append("a new connection was closed without an answer")
+                        self.failures.append("a new connection was closed without a response")
                     self.again += 1
                     continue
                 self.asked, fresh = self.asked + 1, False
@@ -130,7 +131,7 @@ class Visitor(threading.Thread):
 
 
 class Repeated(threading.Thread):
-    """Runs a program that asks for a second over and over; `read` makes (asked, failed, sent again) of what it prints."""
+    """Runs a load program for a second repeatedly; `read` parses (requests, failures, repeated requests) from its output."""
 
     def __init__(self, command, read):
         super().__init__(daemon=True)
@@ -151,7 +152,7 @@ class Repeated(threading.Thread):
 
 
 def read_curl(text):
-    """Each request has a line: 200 2. curl asks again where a GOAWAY says that a stream was not looked at (RFC 9113 section 8.7)."""
+    """Each request prints a line: 200 2. curl repeats a request that was not processed according to a GOAWAY (RFC 9113 section 8.7)."""
     lines = text.splitlines()
     return len(lines), [line for line in lines if line.strip() != "200 2"] or (not lines), 0
 
@@ -181,7 +182,7 @@ def label(port):
 
 
 def serving(folder):
-    """The process of the pid file; 0 for the moment in which an upgrade has renamed the file and written none."""
+    """Returns the process of the pid file; 0 while an upgrade has renamed the file and not written a new one."""
     try:
         return int((folder / "server.pid").read_text())
     except (FileNotFoundError, ValueError):
@@ -196,7 +197,7 @@ def alive(pid):
 
 
 def upgrade(folder):
-    """What `myriad upgrade` does, by signals."""
+    """Upgrades with signals, as `myriad upgrade` does."""
     old = serving(folder)
     os.kill(old, signal.SIGUSR2)
     wait_until(lambda: serving(folder) not in (0, old), "the new binary")
@@ -218,7 +219,7 @@ def reloads(folder, ports, count):
 
 
 def settled_bytes(folder):
-    """What the server takes once what is older has ended with the exchanges that began with it."""
+    """Returns the memory of the server after old configurations have been dropped with their last request."""
     sizes = []
     for _ in range(LOOKS):
         time.sleep(2)
@@ -227,7 +228,7 @@ def settled_bytes(folder):
 
 
 def wait_until_busy(folder):
-    """Waits until what a busy server takes is there: a minute without a new most, five minutes in all. Traffic alone has it grow."""
+    """Waits until the memory of the busy server stops growing: one minute without a new maximum, at most five minutes."""
     most, looks = 0, 0
     for _ in range(15):
         time.sleep(20)
@@ -240,7 +241,7 @@ def wait_until_busy(folder):
 def measured(folder, options):
     ports = free_port(), free_port()
     certificate(folder)
-    # Once: a file that is written again is empty for a moment.
+    # Written once, because a file is empty for a moment while it is rewritten.
     (folder / "www").mkdir()
     (folder / "www" / "page.html").write_text("a page of a site\n" * 200)
     path = configuration(folder, ports, "start")
@@ -259,7 +260,7 @@ def measured(folder, options):
             print(f"after the {when:6} reload: {size / 2**20:.1f} MB, {files} descriptors", flush=True)
         before = {name: sum(one.asked for one in group) for name, group in by_protocol.items()}
         old = [upgrade(folder) for _ in range(options.upgrades) if time.sleep(0.5) is None]
-        wait_until(lambda: not any(alive(pid) for pid in old if pid != process.pid), "the old processes to end", 120)
+        wait_until(lambda: not any(alive(pid) for pid in old if pid != process.pid), "the exit of the old processes", 120)
         time.sleep(1)
     finally:
         for one in everybody:
@@ -272,13 +273,13 @@ def measured(folder, options):
         failures = [failure for one in group for failure in one.failures]
         asked = sum(one.asked for one in group)
         print(f"{name:12} {asked:9} requests ({asked - before[name]} during the upgrades), {len(failures)} failed, "
-              f"{sum(one.again for one in group)} sent again", *failures[:3])
+              f"{sum(one.again for one in group)} repeated", *failures[:3])
         wrong += len(failures)
     if wrong:
         lines = (folder / "error.log").read_text(errors="replace").splitlines()
         print(*[line for line in lines if "[notice]" not in line][-5:], sep="\n")
     growth = memory[-1][0] / memory[0][0]
-    print(f"memory: {growth:.3f} of that after the first")
+    print(f"memory: {growth:.3f} times the memory after the first reload")
     return wrong == 0 and growth <= GROWTH
 
 
@@ -286,7 +287,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reloads", type=int, default=200)
     parser.add_argument("--upgrades", type=int, default=20)
-    parser.add_argument("--alone", action="store_true", help="without visitors: what reloads themselves leave in memory")
+    parser.add_argument("--alone", action="store_true", help="no load: measures only the memory growth caused by reloads")
     parser.add_argument("--binary", type=pathlib.Path, default=MYRIAD)
     options = parser.parse_args()
     if not options.alone:

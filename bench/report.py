@@ -1,4 +1,4 @@
-"""The table of a run: text, bench/REPORT.md and a chart drawn by hand in SVG."""
+"""Writes the table of a run: text, bench/REPORT.md and an SVG chart."""
 
 import datetime
 import os
@@ -16,31 +16,31 @@ COLUMNS = ["myriad", "myriad-before", "myriad-bare", "myriad-bare-before", "myri
 COLOURS = {"myriad": "#0b7a75", "myriad-before": "#3b928d", "myriad-bare": "#5bb5a2", "myriad-bare-before": "#9bd0c4", "myriad-headers": "#7cc3b3", "myriad-logged": "#6ab0a0", "nginx-recipe": "#8a8f98", "nginx-best": "#b9bdc4",
            "varnish": "#c98b4b", "floor": "#e2e4e8"}
 LEGEND = {
-    "myriad": "Myriad with `presets/wordpress.conf`, all its rules",
+    "myriad": "Myriad with `presets/wordpress.conf`, including all rules",
     "myriad-before": "the same of an earlier commit (`--before`)",
     "myriad-bare": "Myriad, one location with `fastcgi_cache` (`conf/bare.conf`)",
     "myriad-headers": "the same with twenty `more_set_headers`",
-    "myriad-logged": "the same with an access log in the form `combined`",
+    "myriad-logged": "the same with an access log in the format `combined`",
     "myriad-bare-before": "the same of an earlier commit (`--before`)",
-    "nginx-recipe": "nginx as the recipes have it (`conf/recipe.conf`)",
-    "nginx-best": "nginx storing what the origin compressed (`conf/best.conf`)",
-    "varnish": "Varnish before nginx and php-fpm (`conf/varnish.vcl`)",
-    "floor": "the same bytes written by a loop that knows no HTTP (`floor/`); for handshakes rustls alone on a socket (`tls/`), over HTTP/3 quinn and h3 alone (`quic/`)",
+    "nginx-recipe": "nginx with a usual recipe (`conf/recipe.conf`)",
+    "nginx-best": "nginx that stores pages compressed by the upstream (`conf/best.conf`)",
+    "varnish": "Varnish with nginx and php-fpm as the upstream (`conf/varnish.vcl`)",
+    "floor": "a loop that writes the same bytes without parsing HTTP (`floor/`); for handshakes rustls on a socket (`tls/`), over HTTP/3 quinn and h3 (`quic/`)",
 }
 
 
-# Sections that other programs than bench.py write, in their order.
-KEPT = ("\n## The page cache\n", "\n## The published runs, repeated\n", "\n## Passed on: two origins behind Myriad, nginx and HAProxy\n",
-        "\n## Before PHP: a flood, and a PHP that is slow\n", "\n## The object cache of WordPress\n", "\n## A machine of 2 GB\n")
+# Sections that other programs than bench.py write, in this order.
+KEPT = ("\n## The page cache\n", "\n## The published runs, repeated\n", "\n## Forwarding to two upstreams: Myriad, nginx and HAProxy\n",
+        "\n## Protecting PHP: a flood of URLs, and a slow PHP\n", "\n## The object cache of WordPress\n", "\n## A machine with 2 GB\n")
 
 
 def columns(results):
-    """The servers that took part in any row."""
+    """Returns the servers with a result in any row."""
     return [name for name in COLUMNS if any(name in figures for figures in results.values())]
 
 
 def write(results, notes, options, rows, partial):
-    """The report as text. A run of all rows and servers replaces bench/REPORT.md; others go to bench/out/."""
+    """Returns the report as text. A run of all rows and servers replaces bench/REPORT.md; others are written to bench/out/."""
     measured = [row for row in rows if results.get(row.name)]
     sections = [cpu_table(measured, results), busy_table(measured, results), other_tables(measured, results), targets(measured, results), remarks(notes)]
     text = "\n\n".join(section for section in sections if section)
@@ -54,13 +54,13 @@ def write(results, notes, options, rows, partial):
 
 
 def kept_sections(path):
-    """What `make bench-cache`, `make bench-recipes`, `make bench-passing`, `make bench-shield` and `make bench-object-cache` wrote there earlier: it stays."""
+    """Returns the sections that other commands wrote earlier (`make bench-cache`, `make bench-recipes` and so on); they are preserved."""
     text = path.read_text() if path.exists() else ""
     return "".join(section(text, heading) for heading in KEPT)
 
 
 def section(text, heading):
-    """A section with its heading, up to the next of the same rank; empty where there is none."""
+    """Returns a section with its heading, up to the next heading of this level, or an empty text."""
     found = re.search(re.escape(heading) + r".*?(?=\n## |\Z)", text, re.S)
     return found.group() if found else ""
 
@@ -71,7 +71,7 @@ def without_section(text, heading):
 
 
 def add_section(heading, text):
-    """Writes a section of REPORT.md anew, as its last."""
+    """Replaces a section of REPORT.md; it becomes the last one."""
     path = HERE / "REPORT.md"
     earlier = without_section(path.read_text(), heading)
     path.write_text(f"{earlier.rstrip()}\n{heading}\n{text}\n")
@@ -102,8 +102,8 @@ def machine(options):
     ]
     if hasattr(options, "rounds"):
         facts.append(f"{options.rounds} alternating rounds of {options.seconds:g} s, {options.connections} connections, server and "
-                     f"wrk on a core each (rows with two workers share both); CPU time is that of the serving processes, "
-                     "php-fpm and MariaDB excluded; medians.")
+                     f"wrk on one core each (rows with two workers share both); CPU time of the server's processes, "
+                     "without php-fpm and MariaDB; medians.")
     return "\n\n".join(facts)
 
 
@@ -131,20 +131,20 @@ def cpu_table(rows, results):
         lines.append(cells)
     if not lines:
         return ""
-    return ("## CPU time per request\n\nµs of CPU per request (times the floor), thousand requests a second.\n\n"
+    return ("## CPU time per request\n\nµs of CPU per request (relative to the floor), thousand requests per second.\n\n"
             + table(["row", *columns(results)], lines))
 
 
 def busy_table(rows, results):
-    """Whether the server was the limit, wrk was, or something else had the cores."""
+    """Shows whether the server or wrk was the limit, or something else used the cores."""
     share = lambda figure: f"{figure['busy']:.0%} / {figure['client_busy']:.0%}" if "busy" in figure else ""
     lines = [[row.title, *[share(results[row.name].get(name, {})) for name in columns(results)]] for row in rows]
     lines = [line for line in lines if any(line[1:])]
     if not lines:
         return ""
-    return ("## How busy server and wrk were\n\nCPU time by wall time, 100% is a core. Where wrk is at its limit and the server is "
-            "not, the server\nwas woken more often than it need have been, and its CPU time per request is rather too high. Where "
-            "neither is,\neach waited for something else: for PHP on a miss, or for others on the machine.\n\n"
+    return ("## CPU usage of the server and of wrk\n\nCPU time divided by wall time; 100% is one core. If wrk is at its limit and the server "
+            "is not, the server\nis woken more often than necessary, and its CPU time per request is rather too high. If neither "
+            "is,\nboth waited for something else: for PHP on a miss, or for other processes on the machine.\n\n"
             + table(["row", *columns(results)], lines))
 
 
@@ -164,31 +164,31 @@ def other_tables(rows, results):
     secured = [line for line in lines if any(line[1:])]
     parts = []
     if secured:
-        parts.append("## Idle connections of TLS\n\nKB of resident memory each.\n\n" + table(["row", *columns(results)], secured))
+        parts.append("## Idle TLS connections\n\nKB of resident memory per connection.\n\n" + table(["row", *columns(results)], secured))
     if crowd:
-        parts.append("## Crowds\n\nms from the moment that PHP was done, by its own stamp on the answer, until the first, the "
-                     "median and the slowest client had all of it; what the longest wait of a client, from its own request, "
-                     "had beyond PHP's working time; and the CPU time of all clients together, to send and to receive.\n\n"
-                     + table(["row", "server", "origin requests", "first", "median", "slowest", "beyond", "clients"], crowd))
+        parts.append("## Many clients at once\n\nTime in ms from the moment that PHP finished (its timestamp in the response) until the first, the "
+                     "median and the slowest client had the whole response; \"beyond\" is the longest wait of a client minus the "
+                     "time of PHP; \"clients\" is the CPU time of all clients to send and receive.\n\n"
+                     + table(["row", "server", "upstream requests", "first", "median", "slowest", "beyond", "clients"], crowd))
     if idle:
         parts.append("## Idle connections\n\n"
-                     + table(["row", "server", "KB each", "lost", "hit alone, µs", "hit among them, µs"], idle))
+                     + table(["row", "server", "KB each", "lost", "hit without them, µs", "hit with them, µs"], idle))
     return "\n\n".join(parts)
 
 
 def targets(rows, results):
     lines = [[row.title, asked, measured, "met" if met else "**missed**"]
              for row in rows for asked, measured, met in judge(row, results)]
-    return "## What it must reach\n\n" + table(["row", "asked", "measured", ""], lines) if lines else ""
+    return "## Targets\n\n" + table(["row", "target", "measured", ""], lines) if lines else ""
 
 
 def remarks(notes):
     lines = [[title, name, problem.splitlines()[0]] for title, name, problem in notes]
-    return "## Who took no part, and why\n\n" + table(["row", "server", "reason"], lines) if lines else ""
+    return "## Left out\n\n" + table(["row", "server", "reason"], lines) if lines else ""
 
 
 def chart(rows, results):
-    """One panel a row, one bar a server; each panel has its own scale, as ratios are what counts."""
+    """Draws one panel per row and one bar per server. Each panel has its own scale, because ratios matter."""
     bar, label, width = 18, 130, 520
     parts, y = [], 10
     for row in rows:

@@ -1,4 +1,4 @@
-"""The rows of the bench: what is asked, of whom, how it is checked, and what it must reach."""
+"""The rows of the benchmark: the request, the servers, how a response is checked, and the targets."""
 
 import dataclasses
 
@@ -9,13 +9,13 @@ GZIP = ("Accept-Encoding", "gzip")
 BROWSER = ("Accept-Encoding", "gzip, deflate, br")
 PEERS = ["nginx-recipe", "nginx-best", "varnish"]
 CANDIDATES = ["myriad", "myriad-bare", *PEERS]
-BEFORE = {"myriad": "myriad-before", "myriad-bare": "myriad-bare-before"}  # the same servers as an earlier commit has them
-UNCHANGED = 1.02  # most that a row may cost beside the earlier commit
+BEFORE = {"myriad": "myriad-before", "myriad-bare": "myriad-bare-before"}  # the same servers with the binary of an earlier commit
+UNCHANGED = 1.02  # maximum cost of a row, relative to the earlier commit
 
 
 @dataclasses.dataclass
 class Row:
-    """One line of the table: `fields` are sent with each request; `codings` are the content codings it may come in."""
+    """One row of the table. `fields` are request headers; `codings` are the accepted content codings."""
 
     name: str
     title: str
@@ -24,16 +24,15 @@ class Row:
     servers: tuple = tuple(CANDIDATES)
     kind: str = "hit"           # hit | tls | h2 | handshake | idle-tls | revalidate | miss | crowd | idle
     codings: tuple = ("",)
-    cached: bool = True         # an X-Cache other than HIT disqualifies
+    cached: bool = True         # an X-Cache other than HIT is an error
     close: bool = False
     workers: int = 1
-    rounds: int = 0             # 0: as many as asked for
+    rounds: int = 0             # 0: the number of the command line
     floor: bool = True
-    targets: tuple = ()         # (subject, name in JUDGES, what that judge asks for ...)
+    targets: tuple = ()         # (server, name in JUDGES, arguments of that function ...)
 
     def with_before(self):
-        """The row with Myriad of an earlier commit in the same rounds, beside each Myriad of this one; handshakes have no such
-        pair."""
+        """Returns the row with Myriad of an earlier commit added in the same rounds; handshakes are not compared."""
         pairs = [(now, before) for now, before in BEFORE.items() if now in self.servers] if self.kind != "handshake" else []
         figure = "hit_alone_us" if self.kind == "idle" else "cpu_us"
         limited = () if self.kind in ("crowd", "idle-tls") else tuple((now, "before", before, figure) for now, before in pairs)
@@ -41,7 +40,7 @@ class Row:
 
     @property
     def against_one(self):
-        """The servers that run in this row with one worker too: workers are compared in the same rounds."""
+        """Returns the servers that also run with one worker in this row, so that both are compared in the same rounds."""
         return [target[0] for target in self.targets if target[1] == "against-one"]
 
 
@@ -50,7 +49,7 @@ ROWS = [
         ("myriad-bare", "ratio", "floor", 1.20), ("myriad", "ratio", "floor", 1.25),
         ("myriad", "ratio", "nginx-recipe", 1 / 25), ("myriad", "ratio", "nginx-best", 1.0),
         ("myriad", "ratio", "varnish", 0.45))),
-    Row("home-br", "Home page, br (where the server has it, else gzip)", fields=(BROWSER,), codings=("br", "gzip"), targets=(
+    Row("home-br", "Home page, br (gzip if the server has no br)", fields=(BROWSER,), codings=("br", "gzip"), targets=(
         ("myriad-bare", "ratio", "floor", 1.20), ("myriad", "ratio", "floor", 1.25),
         ("myriad", "ratio", "nginx-recipe", 1 / 25), ("myriad", "ratio", "nginx-best", 1.0),
         ("myriad", "ratio", "varnish", 0.45))),
@@ -68,18 +67,18 @@ ROWS = [
         kind="revalidate", targets=(("myriad", "ratio", "nginx-recipe", 1.0),)),
     Row("more-headers", "Home page, gzip, twenty more_set_headers", fields=(GZIP,), codings=("gzip",),
         servers=("myriad-bare", "myriad-headers"), rounds=11, targets=(("myriad-headers", "beyond", "myriad-bare", 0.05),)),
-    Row("counting", "Home page, gzip, counted, with a combined access log", fields=(GZIP,), codings=("gzip",),
+    Row("counting", "Home page, gzip, with counters and an access log", fields=(GZIP,), codings=("gzip",),
         servers=("myriad-bare", "myriad-logged"), rounds=11, targets=(("myriad-logged", "beyond", "myriad-bare", 0.08),
-            # Beside a commit from before there were counters: what counting costs, too.
+            # Compared with a commit without counters, this row also shows the cost of counting.
             ("myriad-logged", "beyond", "myriad-bare-before", 0.08))),
     Row("home-close", "Home page, gzip, no keep-alive", fields=(GZIP, ("Connection", "close")), codings=("gzip",), close=True,
         targets=(("myriad", "ratio", "nginx-best", 1.0), ("myriad", "ratio", "nginx-recipe", 1.0))),
-    Row("miss", "Miss: a visitor who is logged in, small page through php-fpm", path="/small.php", floor=False, cached=False,
+    Row("miss", "Miss: logged-in visitor, small page through php-fpm", path="/small.php", floor=False, cached=False,
         kind="miss", fields=(GZIP, ("Cookie", "wordpress_logged_in_0=x")), codings=("gzip", ""), targets=(
             ("myriad", "ratio", "nginx-recipe", 1.0),)),
     Row("home-gzip-2w", "Home page, gzip, two workers", fields=(GZIP,), codings=("gzip",), workers=2, floor=False,
         targets=(("myriad", "against-one", 1.1),)),
-    Row("crowd", "200 clients at once at a page that takes PHP 300 ms", kind="crowd", fields=(GZIP,), floor=False,
+    Row("crowd", "200 clients at once for a page that takes PHP 300 ms", kind="crowd", fields=(GZIP,), floor=False,
         targets=(("myriad", "crowd", 1, 10.0),)),
     Row("crowd-2w", "The same, two workers", kind="crowd", fields=(GZIP,), workers=2, floor=False,
         targets=(("myriad", "crowd", 1, 10.0),)),
@@ -92,7 +91,7 @@ ROWS = [
             ("myriad", "ratio", "nginx-recipe", 1 / 20), ("myriad", "ratio", "floor", 2.2))),
     Row("tls-identity", "Home page, identity, TLS (the floor: plain)", kind="tls", servers=("myriad", "nginx-recipe"), targets=(
         ("myriad", "ratio", "nginx-recipe", 0.6),)),
-    Row("tls-idle", "2,000 idle connections of TLS", kind="idle-tls", fields=(GZIP,), codings=("gzip",), floor=False,
+    Row("tls-idle", "2,000 idle TLS connections", kind="idle-tls", fields=(GZIP,), codings=("gzip",), floor=False,
         servers=("myriad", "nginx-recipe"), targets=(("myriad", "idle-tls", 16.0),)),
     Row("h2-gzip", "Home page, gzip, HTTP/2 over TLS", kind="h2", fields=(GZIP,), codings=("gzip",), floor=False,
         servers=("myriad", "nginx-recipe"), targets=(("myriad", "ratio", "nginx-recipe", 1 / 15),)),
@@ -110,7 +109,7 @@ ROWS = [
 
 
 def judge(row, results):
-    """(what is asked, what was measured, met or not) for each target of `row`; None where a side is missing."""
+    """Returns (target, measured, whether it is met) for each target of `row`; targets with a missing server are left out."""
     verdicts = []
     for target in row.targets:
         subject, kind = target[0], target[1]
@@ -136,7 +135,7 @@ def judge_beyond(mine, results, row, target):
     if not theirs or not floor:
         return None
     beyond = (mine["cpu_us"] - theirs["cpu_us"]) / floor["cpu_us"]
-    return f"{subject} at most {limit} of the floor beyond {other}", f"{beyond:.3f}", beyond <= limit
+    return f"{subject} at most {limit} × floor above {other}", f"{beyond:.3f}", beyond <= limit
 
 
 def judge_before(mine, results, row, target):
@@ -169,7 +168,7 @@ def judge_against_one(mine, results, row, target):
 
 def judge_crowd(mine, results, row, target):
     subject, _, requests, milliseconds = target
-    asked = f"{subject}: {requests} origin request, slowest within {milliseconds:.0f} ms of it"
+    asked = f"{subject}: {requests} upstream request, slowest client within {milliseconds:.0f} ms after it"
     return (asked, f"{mine['origin_requests']:g}, {mine['slowest_late_ms']:.1f} ms",
             mine["origin_requests"] == requests and mine["slowest_late_ms"] <= milliseconds)
 
@@ -177,7 +176,7 @@ def judge_crowd(mine, results, row, target):
 def judge_idle(mine, results, row, target):
     subject, _, kilobytes, limit = target
     ratio = mine["hit_among_us"] / mine["hit_alone_us"]
-    return (f"{subject}: at most {kilobytes:.0f} KB each, no errors, a hit at most {limit} × alone",
+    return (f"{subject}: at most {kilobytes:.0f} KB each, no errors, hit at most {limit} × without them",
             f"{mine['kilobytes_each']:.2f} KB, {mine['dead']} lost, {ratio:.2f}",
             mine["kilobytes_each"] <= kilobytes and not mine["dead"] and ratio <= limit)
 

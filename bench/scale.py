@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Thousands of servers: how long a check, a start and a reload take, what a hit waits for meanwhile, and what it all costs in memory.
+"""Measures thousands of servers: time of a check, a start and a reload, latency of a hit during a reload, and memory.
 
     bench/scale.py [--servers 5000] [--locations 50000] [--binary FILE] [--only myriad,nginx]
 
-Writes the configuration and a certificate for each server into a temporary folder, starts Myriad and the installed nginx with
-it, one after the other, and asks a page over a kept connection all through a reload. Exits with 1 where a bound is exceeded.
+Writes the configuration and a certificate for each server into a temporary folder, starts Myriad and the installed nginx with it, one
+after the other, and requests a page over a keep-alive connection during a reload. The exit status is 1 if a limit is exceeded.
 """
 
 import argparse
@@ -22,15 +22,15 @@ import time
 
 from servers import MYRIAD, free_port, program, proportional_bytes, wait_until
 
-# What it shall keep: seconds, seconds, milliseconds, MB.
+# Limits: seconds, seconds, milliseconds, MB.
 BOUNDS = {"check_s": 2, "reload_s": 3, "slowest_ms": 50, "memory_mb": 200, "reloaded_mb": 200}
 RELOADS = 3
-# Between two looks for a new generation, seconds: what the times are exact to.
+# Seconds between two checks for the new configuration: the precision of the times.
 PAUSE = 0.002
 
 
 def certificates(folder, count):
-    """A key and a self-signed certificate for each server."""
+    """Creates a key and a self-signed certificate for each server."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -51,7 +51,7 @@ def certificates(folder, count):
 
 
 def locations(count):
-    """What hosting customers have: static files, PHP, something passed on, a redirect, what is denied."""
+    """Returns typical locations of a hosting customer: static files, PHP, a proxy, a redirect, denied paths."""
     lines = [
         "location = /hit { return 200 hit; }",
         "location / { try_files $uri $uri/ /index.php?$args; }",
@@ -112,9 +112,9 @@ http {{
 
 
 class Visitor(threading.Thread):
-    """Asks for a page of the last server over and over, and notes the slowest answer and when each came.
+    """Requests a page of the last server repeatedly, and records the time and duration of each response.
 
-    It keeps its connection while that is kept for it, as browsers do."""
+    It reuses its connection while the server allows it, as browsers do."""
 
     def __init__(self, port, host):
         super().__init__(daemon=True)
@@ -142,7 +142,7 @@ class Visitor(threading.Thread):
                 connection = None
                 if fresh:
                     self.wrong.append(str(problem))
-                continue  # a kept connection may end between two requests
+                continue  # a keep-alive connection may be closed between two requests
             took = (time.perf_counter() - begun) * 1000
             self.times.append(took)
             self.asked += 1
@@ -160,7 +160,7 @@ def certificate_of(tls_port, host):
 
 
 def generation(port, host):
-    """The word of the redirect from /old/, which each reload changes."""
+    """Returns the target of the redirect from /old/, which each reload changes."""
     with socket.create_connection(("127.0.0.1", port), 30) as connection:
         connection.sendall(f"GET /old/ HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
         answer = b""
@@ -192,7 +192,7 @@ def measured(name, binary, folder, options):
         wait_until(answers, f"{name} start", 120, PAUSE)
         found["start_s"] = time.monotonic() - begun
         expected = ssl.PEM_cert_to_DER_cert((folder / "pairs" / f"{options.servers - 1}.crt").read_text())
-        assert certificate_of(tls_port, last) == expected, "not the server's certificate"
+        assert certificate_of(tls_port, last) == expected, "wrong certificate"
         time.sleep(1)
         found["memory_mb"] = proportional_bytes(process.pid) / 2**20
         reloads, memory, slowest, median = [], [], 0, []
@@ -211,7 +211,7 @@ def measured(name, binary, folder, options):
             visitor.over.set()
             visitor.join()
             if visitor.wrong or not visitor.asked:
-                raise SystemExit(f"{name}: requests failed in the reload: {visitor.wrong[:3]}")
+                raise SystemExit(f"{name}: requests failed during the reload: {visitor.wrong[:3]}")
             slowest = max(slowest, visitor.slowest_ms)
             median.append(sorted(visitor.times)[len(visitor.times) * 99 // 100])
             time.sleep(1.5)
@@ -229,7 +229,7 @@ def main():
     parser.add_argument("--locations", type=int, default=50000)
     parser.add_argument("--binary", type=pathlib.Path, default=MYRIAD)
     parser.add_argument("--only", default="nginx,myriad")
-    parser.add_argument("--keep", type=pathlib.Path, help="a folder for the files, kept for the next run")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for the files, reused by the next run")
     options = parser.parse_args()
     folder = options.keep or pathlib.Path(tempfile.mkdtemp(prefix="myriad-scale-"))
     exceeded = []

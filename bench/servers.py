@@ -1,4 +1,4 @@
-"""The servers that are compared: how each is started, on which cores, and what CPU time and memory it has used."""
+"""The servers to compare: how to start each one, on which cores, and how to measure its CPU time and memory."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parent
 CONF = HERE / "conf"
-# The binary that is measured: MYRIAD of the environment; make bench names that of the packages.
+# The binary to measure: the environment variable MYRIAD. `make bench` sets it to the binary of the packages.
 MYRIAD = pathlib.Path(os.environ.get("MYRIAD", PROJECT / "target" / "release" / "myriad")).resolve()
 FLOOR = HERE / "floor" / "target" / "release" / "floor"
 H3_BARE = HERE / "quic" / "target" / "release" / "h3-bare"
@@ -20,7 +20,7 @@ SEARCH_PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
 
 class Unavailable(Exception):
-    """A server that this machine does not have."""
+    """A server that is not available on this machine."""
 
 
 def program(name):
@@ -40,12 +40,12 @@ def wait_until(true, what, seconds=60, pause=0.01):
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
-            raise SystemExit(f"{what}: not within {seconds} s")
+            raise SystemExit(f"{what}: timed out after {seconds} s")
         time.sleep(pause)
 
 
 def fill(template, values):
-    """`template` (a path) with every {{word}} replaced; an unknown word is an error."""
+    """Returns the text of `template` (a path) with every {{word}} replaced; an unknown word is an error."""
     text = template.read_text()
     for word, value in values.items():
         text = text.replace("{{" + word + "}}", str(value))
@@ -55,7 +55,7 @@ def fill(template, values):
 
 
 def family(pid):
-    """`pid` and all its descendants."""
+    """Returns `pid` and all its descendants."""
     parents = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -72,11 +72,11 @@ def family(pid):
 
 
 def cpu_seconds(pid):
-    """User and system time of a process tree: all threads of all members, and children that ended and were awaited.
+    """Returns user and system time of a process tree: all threads of all processes, and children that exited and were awaited.
 
-    Each member counts once, as a parent is only charged for children that are gone. A member's own time is read from its
-    CPU clock (clock_getcpuclockid(3): the inverted pid, then CPUCLOCK_SCHED), to the nanosecond; /proc/PID/stat rounds
-    both user and system time down to a tick of 10 ms, a hundredth of a short round. That of ended children only stat has.
+    Each process counts once, because a parent is only charged for children that have exited. The time of a process is read
+    from its CPU clock (clock_getcpuclockid(3): the inverted pid, then CPUCLOCK_SCHED), in nanoseconds. /proc/PID/stat rounds
+    user and system time down to 10 ms, a hundredth of a short round, but only stat has the time of exited children.
     """
     seconds = 0.0
     for member in family(pid):
@@ -90,9 +90,9 @@ def cpu_seconds(pid):
 
 
 def rolled_up(members, *fields):
-    """Bytes of each of these fields of smaps_rollup, over all members; one that has ended adds nothing.
+    """Returns the sums of these smaps_rollup fields over all processes, in bytes; an exited process adds nothing.
 
-    smaps_rollup counts the pages; VmRSS of /proc/PID/status lags behind by some hundred KB on each core.
+    smaps_rollup is exact; VmRSS of /proc/PID/status can be wrong by some hundred KB per core.
     """
     totals = dict.fromkeys(fields, 0)
     for member in members:
@@ -108,17 +108,17 @@ def rolled_up(members, *fields):
 
 
 def resident_bytes(pid):
-    """Resident memory of a process tree; shared pages count once a process, as `ps` counts them."""
+    """Returns the resident memory of a process tree; shared pages count once per process, as in `ps`."""
     return rolled_up(family(pid), "Rss")[0]
 
 
 def proportional_bytes(pid):
-    """Memory of a process tree: what its processes hold apart from each other, and what they share counted once (PSS)."""
+    """Returns the memory of a process tree; shared pages count once (PSS)."""
     return rolled_up(family(pid), "Pss")[0]
 
 
 class Server:
-    """One running candidate. `processes` are those whose CPU time is its own."""
+    """One running server. `processes` are the processes that its CPU time includes."""
 
     def __init__(self, name, folder, workers, cores):
         self.name, self.workers, self.cores = name, workers, cores
@@ -175,8 +175,8 @@ class Server:
 
 
 class Stand:
-    """Where the servers stand: the site they serve, a folder for their files, the cores that are theirs; `before` is a
-    checkout of an earlier commit with its own release binary, if one is to be compared."""
+    """Environment of the servers: the site that they serve, a folder for their files, their cores. `before` is a checkout
+    of an earlier commit with its release binary, for a comparison."""
 
     def __init__(self, site, folder, cores, before=None):
         self.site, self.folder, self.cores, self.before = site, folder, cores, before
@@ -186,7 +186,7 @@ class Stand:
             "dir": server.folder, "port": server.port, "workers": server.workers, "conf": CONF,
             "root": self.site / "wordpress", "php": self.site / "run" / "php.sock",
             "php_compressing": self.site / "run" / "php-compressing.sock", "compressed": self.site / "compressed",
-            # Debian's nginx started by root would run its workers as www-data, which may not reach the folders.
+            # If started by root, Debian's nginx would run its workers as www-data, which cannot access the folders.
             "user": "user root;" if os.getuid() == 0 else "",
         }
 
@@ -197,7 +197,7 @@ class Stand:
         return server
 
     def launcher(self, server):
-        """Words of a command in front of the server's own."""
+        """Returns a command prefix for the server's command."""
         return ()
 
     def configuration(self, server, template, name="server.conf", **more):
@@ -215,8 +215,8 @@ class Stand:
         server.spawn([binary, "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
 
     def myriad_preset(self, server, tree=None):
-        """What `myriad wordpress --print` of the checkout `tree` says (of this one, if none), with no more than the number of
-        workers and a port for HTTPS written into it."""
+        """Runs the output of `myriad wordpress --print` of the checkout `tree` (default: this one), with only the number of
+        workers and a port for HTTPS changed."""
         binary = myriad_binary(tree)
         server.tls_port = free_port()
         certificate = self.certificate()
@@ -227,7 +227,7 @@ class Stand:
             [binary, "wordpress", "--root", self.site / "wordpress", "--php", self.site / "run" / "php.sock", "--prefix", server.folder,
              "--listen", f"127.0.0.1:{server.port}", "--print"], capture_output=True, text=True, check=False)
         if printed.returncode or listen not in printed.stdout:
-            raise Unavailable(f"{binary} wordpress --print: {printed.stderr.strip() or 'another form than this bench knows'}")
+            raise Unavailable(f"{binary} wordpress --print: {printed.stderr.strip() or 'the output has an unknown format'}")
         text = printed.stdout.replace("worker_processes auto;", f"worker_processes {server.workers};").replace(listen, f"{listen} {https}")
         path = server.folder / "server.conf"
         path.write_text(text)
@@ -251,7 +251,7 @@ class Stand:
         certificate = self.certificate()
         tls = (f"<VirtualHost 127.0.0.1:{server.tls_port}>\nDocumentRoot {self.site}/wordpress\nSSLEngine on\n"
                f"SSLCertificateFile {certificate}\nSSLCertificateKeyFile {certificate}\n</VirtualHost>")
-        # Apache refuses to work as root; the site's own user may read what it needs.
+        # Apache refuses to run as root; the site's user may read the files.
         for folder in (server.folder / "cache", server.folder / "lock"):
             folder.chmod(0o777)
         path = self.configuration(server, "apache.conf", modules=modules, tls=tls, user=(
@@ -268,7 +268,7 @@ class Stand:
         server.spawn([program("haproxy"), "-db", "-f", path], server.port)
 
     def nginx_tls(self, server):
-        """nginx as the recipes have it, over HTTPS too."""
+        """nginx with the usual recipe, with HTTPS in addition."""
         server.tls_port = free_port()
         path = self.configuration(server, "recipe.conf")
         certificate = self.certificate()
@@ -278,7 +278,7 @@ class Stand:
         server.spawn([program("nginx"), "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
 
     def certificate(self):
-        """A self-signed P-256 certificate with its key, one file."""
+        """Creates a self-signed P-256 certificate with its key in one file; returns the path."""
         path = self.folder / "certificate.pem"
         if not path.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -301,7 +301,7 @@ class Stand:
 
 
     def h3_bare(self, server, page=(b"", b"")):
-        """A loop of quinn and h3 that sends one page: bench/quic."""
+        """A minimal server with quinn and h3 that sends one page: bench/quic."""
         if not H3_BARE.exists():
             raise Unavailable("bench/quic is not built")
         certificate = self.certificate()
@@ -314,7 +314,7 @@ class Stand:
 
 
 def myriad_binary(tree=None):
-    """The release binary of the checkout `tree`; the one that is measured if none is named."""
+    """Returns the release binary of the checkout `tree`; by default the binary to measure."""
     binary = tree / "target" / "release" / "myriad" if tree else MYRIAD
     if not binary.exists():
         raise Unavailable(f"{binary} is not built")

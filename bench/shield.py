@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What stands before PHP, tried on a real WordPress behind the preset: a flood of filter URLs, and a PHP that is ten times as slow.
+"""Tests the protection of PHP on WordPress with the preset: a flood of filter URLs, and PHP that is ten times slower.
 
-    make bench-shield                       both, adds its table to bench/REPORT.md
-    bench/shield.py --only flood --quick    a tenth of it, to the terminal
+    make bench-shield                       both tests; writes its table to bench/REPORT.md
+    bench/shield.py --only flood --quick    a tenth of the load; prints the table
 
-*Flood*: 200 visitors read stored pages, a page each quarter of a second; then so many addresses of 127.0.0.0/8 ask for a filter URL each, which
-nobody has asked for before. *Slow*: 180 visitors read stored pages, 20 who are logged in read what PHP makes for them, robots search; for a
-minute every page of PHP takes ten times as long. Latencies are measured by clients on the same machine: compare them with those of before.
+*Flood*: 200 visitors read stored pages, one page every quarter of a second. Then thousands of addresses in 127.0.0.0/8 request one new filter
+URL each. *Slow*: 180 visitors read stored pages, 20 logged-in visitors read pages from PHP, and robots search; for one minute every page of PHP
+takes ten times longer. Latencies are measured by clients on the same machine, so compare them with those before the test.
 """
 
 import argparse
@@ -28,7 +28,7 @@ import report
 from bench import OUT, PROJECT, prepare_site
 from servers import MYRIAD, Unavailable, free_port
 
-HEADING = "\n## Before PHP: a flood, and a PHP that is slow\n"
+HEADING = "\n## Protecting PHP: a flood of URLs, and a slow PHP\n"
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0 Safari/537.36"
 ROBOT = "Mozilla/5.0 (compatible; SemrushBot/7~bl; +http://www.semrush.com/bot.html)"
 VISITORS, LOGGED_IN, ROBOTS, AT_ONCE = 200, 20, 10, 256
@@ -36,7 +36,7 @@ PATIENCE = 60
 
 
 async def answer_of(reader):
-    """Status and length of an answer, read to its end."""
+    """Reads a response; returns its status and length."""
     head = await reader.readuntil(b"\r\n\r\n")
     status, fields, size = int(head[9:12]), head.lower(), 0
     length = re.search(rb"\r\ncontent-length: *(\d+)", fields)
@@ -50,7 +50,7 @@ async def answer_of(reader):
 
 
 async def visit(port, fields, targets, pause, until, kind, out):
-    """One client with one connection, which asks for one target after the other."""
+    """One client with one connection, which requests one target after another."""
     streams, chosen = None, random.Random(random.getrandbits(64))
     await asyncio.sleep(chosen.random() * pause)
     while time.time() < until:
@@ -67,7 +67,7 @@ async def visit(port, fields, targets, pause, until, kind, out):
 
 
 def clients(port, groups, seconds, queue):
-    """A process of clients: `groups` are (kind, how many, fields, targets, pause)."""
+    """Runs a process of clients: `groups` contains (kind, number, headers, targets, pause)."""
     async def all_of_them():
         out, until = [], time.time() + seconds
         await asyncio.gather(*[visit(port, fields, targets, pause, until, kind, out)
@@ -77,7 +77,7 @@ def clients(port, groups, seconds, queue):
 
 
 def flood(port, number, queue):
-    """So many addresses, which ask for a URL each."""
+    """Requests one URL from each of `number` addresses."""
     async def one(index, slots, statuses):
         async with slots:
             address = f"127.{1 + index // 62500}.{index // 250 % 250}.{1 + index % 250}"
@@ -98,7 +98,7 @@ def flood(port, number, queue):
 
 
 def beside(function, *arguments):
-    """Runs a function in a process of its own; what it returns is called for later."""
+    """Runs a function in a separate process; returns a function that waits for the result."""
     queue = multiprocessing.Queue()
     process = multiprocessing.Process(target=function, args=(*arguments, queue), daemon=True)
     process.start()
@@ -110,7 +110,7 @@ def beside(function, *arguments):
 
 
 class Backlog(threading.Thread):
-    """Looks ten times a second how many connections wait at php-fpm's socket (ss calls it Recv-Q)."""
+    """Samples the number of connections that wait at php-fpm's socket (Recv-Q of ss) ten times per second."""
 
     def __init__(self, socket):
         super().__init__(daemon=True)
@@ -128,7 +128,7 @@ class Backlog(threading.Thread):
 
 
 class Stand:
-    """The site, Myriad before it by the preset, and who is logged in."""
+    """The site, Myriad with the preset, and a logged-in session."""
 
     def __init__(self, folder):
         self.site = prepare_site(folder / "site")
@@ -178,11 +178,11 @@ class Stand:
         status, _, headers = self.get("/wp-login.php", fields, "POST", form)
         cookies = "; ".join(line.split(";")[0] for line in headers.get_all("Set-Cookie", []))
         if status != 302 or "wordpress_logged_in" not in cookies:
-            raise Unavailable(f"nobody could log in: {status}")
+            raise Unavailable(f"login failed: {status}")
         return cookies
 
     def zone(self):
-        """Pages and bytes of the page cache in memory."""
+        """Returns the pages and bytes of the cache in memory."""
         shown = subprocess.run([MYRIAD, "cache", "stats", "--json", "-p", self.prefix], capture_output=True, text=True, check=True).stdout
         memory = json.loads(shown.splitlines()[0])["memory"]
         return memory["pages"], memory["bytes"]
@@ -208,7 +208,7 @@ def milliseconds(seconds):
 
 
 def try_flood(stand, seconds, number):
-    """Lines of the table about the flood."""
+    """Yields the rows of the table for the flood."""
     reads = [("visitor", VISITORS, f"User-Agent: {BROWSER}\r\n", [Fixed(page) for page in stand.pages], 0.25)]
     before = beside(clients, stand.port, reads, seconds)()
     pages, size = stand.zone()
@@ -223,15 +223,15 @@ def try_flood(stand, seconds, number):
     calm, rush = (p99([one[2] for one in ones]) for ones in (before, during))
     failed = sum(one[3] != 200 for one in during)
     said = ", ".join(f"{count:,} {status}" for status, count in sorted(statuses.items()))
-    yield f"{number:,} filter URLs from as many addresses in {ended - started:.0f} s: how they were answered", said
-    yield f"{VISITORS} visitors beside them: requests, of which failed", f"{len(during):,}, {failed}"
-    yield "their 99th percentile, before and meanwhile", f"{milliseconds(calm)}, {milliseconds(rush)} ({rush / calm:.2f})"
-    yield f"most connections that waited at php-fpm's socket ({stand.children()} children)", str(most)
-    yield "the zone in memory, before and after", f"{pages} pages, {size / 1e6:.2f} MB; {pages_after} pages, {size_after / 1e6:.2f} MB"
+    yield f"{number:,} filter URLs from as many addresses in {ended - started:.0f} s: number of responses by status", said
+    yield f"{VISITORS} other visitors: requests, failed requests", f"{len(during):,}, {failed}"
+    yield "their 99th percentile, before and during the flood", f"{milliseconds(calm)}, {milliseconds(rush)} ({rush / calm:.2f})"
+    yield f"maximum of connections waiting at php-fpm's socket ({stand.children()} children)", str(most)
+    yield "zone in memory, before and after", f"{pages} pages, {size / 1e6:.2f} MB; {pages_after} pages, {size_after / 1e6:.2f} MB"
 
 
 def try_slow(stand, seconds):
-    """Lines of the table about a slow PHP."""
+    """Yields the rows of the table for a slow PHP."""
     known = {"Cookie": stand.cookies}
     usual = statistics.median(timed(lambda: stand.get("/", known)) for _ in range(20))
     groups = [
@@ -251,22 +251,22 @@ def try_slow(stand, seconds):
     def of(kind, start, end):
         return [one for one in results if one[0] == kind and start <= one[1] < end]
     stored = of("visitor", slow_from, slow_to)
-    yield f"a page of PHP, before and while it is slow for {seconds} s", f"{milliseconds(usual)}, {milliseconds(usual * 10)}"
-    yield "visitors of stored pages: requests, of which 5xx or failed", f"{len(stored):,}, {sum(one[3] >= 500 or one[3] == 0 for one in stored)}"
+    yield f"a page from PHP, before and while it is slow for {seconds} s", f"{milliseconds(usual)}, {milliseconds(usual * 10)}"
+    yield "visitors of stored pages: requests, 5xx or failed", f"{len(stored):,}, {sum(one[3] >= 500 or one[3] == 0 for one in stored)}"
     yield "their 99th percentile", milliseconds(p99([one[2] for one in stored]))
     for kind in ("logged in", "robot"):
         ones = of(kind, slow_from, slow_to)
         served = [one[2] for one in ones if one[3] == 200]
         median = milliseconds(statistics.median(served)) if served else "none"
-        yield f"{kind}: requests, of which served; their median", f"{len(ones)}, {len(served)}; {median}"
+        yield f"{kind}: requests, served, median of these", f"{len(ones)}, {len(served)}; {median}"
     calm = statistics.median(one[2] for one in of("logged in", 0, slow_from))
     after = sorted(of("logged in", slow_to - 5, slow_to + 2 * calm_s), key=lambda one: one[1])
     late = [one[1] + one[2] - slow_to for one in after if one[2] > 3 * calm and one[1] + one[2] > slow_to]
-    yield "the last logged-in request that took over thrice its usual time ended", f"{max(late, default=0):.1f} s after PHP was well again"
+    yield "last logged-in request that took more than three times its usual time", f"{max(late, default=0):.1f} s after PHP had recovered"
 
 
 class Fixed:
-    """A target that is always the same; a class, since it goes to another process."""
+    """A constant target. It is a class because it must be pickled for another process."""
 
     def __init__(self, target):
         self.target = target
@@ -284,7 +284,7 @@ def timed(call):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=("flood", "slow"))
-    parser.add_argument("--quick", action="store_true", help="a tenth of it, to the terminal")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the load; prints the table only")
     options = parser.parse_args()
     share = 10 if options.quick else 1
     stand = Stand(OUT)

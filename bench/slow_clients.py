@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What other visitors feel while thousands of connections are slow on purpose: heads, bodies, and readers; nginx beside it.
+"""Measures other visitors while thousands of connections are slow on purpose (heads, bodies, reads); compared with nginx.
 
     bench/slow_clients.py [--connections 5000] [--seconds 10] [--rounds 3] [--binary FILE]
 
-Fifty visitors ask for a small page over kept connections, ten times a second each. Then attackers come, from 64 addresses of
-loopback, and stay as many: each sends one byte of a head a second, or one byte of a body for an origin, or reads a hundred bytes of
-a long file a second; whose connection is closed opens another. The server is on one core, all clients on the other. Visitors go before
-attackers there, by a real-time priority, which root may give: else what they wait for is the attackers' turn on that core, too.
+Fifty visitors request a small page over keep-alive connections, ten times per second each. Then attackers connect from 64 loopback
+addresses. Each attacker sends one byte of a request head per second, or one byte of a body for an upstream, or reads a hundred bytes of
+a long file per second; an attacker with a closed connection opens another. The server runs on one core, all clients on the other. The
+visitors have a real-time priority there (needs root); otherwise they would also wait for the attackers on that core.
 
-The 99th percentile of what visitors wait is told three times: in the calm before, in the first three seconds of the attack, and once all
-attackers are there. Exits with 1 where a visitor has no answer, or where those of Myriad wait more than twice as long then as before.
+The 99th percentile of the visitors' latency is measured before the attack, in its first three seconds, and when all attackers are
+connected. The exit status is 1 if a visitor gets no response, or if the latency with Myriad more than doubles.
 """
 
 import argparse
@@ -32,12 +32,12 @@ from servers import MYRIAD, free_port, program, proportional_bytes, wait_until
 
 FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 VISITORS, EACH_PER_SECOND = 50, 10
-# For how many seconds visitors are watched from when the attackers begin to come.
+# Seconds after the start of the attack that count as its beginning.
 COMING = 3
 ATTACKS = ("heads", "bodies", "readers")
 QUESTION = b"GET /page.html HTTP/1.1\r\nHost: localhost\r\n\r\n"
 PAGE_BYTES, LONG_BYTES = 4096, 20 << 20
-# A calm whose 99th percentile is shorter counts as this long: below it, what is measured is when Linux wakes a process.
+# Lower limit for the 99th percentile before the attack, ms; smaller values only measure when Linux wakes a process.
 SHORTEST_MS = 0.5
 
 
@@ -67,7 +67,7 @@ http {{
 
 
 def attack(kind, port, options, held):
-    """Keeps as many connections of a kind; `held` tells how many there are. Runs until it is ended."""
+    """Holds a number of connections of a kind; `held` is their current number. Runs until the process is terminated."""
     os.sched_setaffinity(0, {1 % os.cpu_count()})
     os.nice(10)
     selector, due, opened = selectors.DefaultSelector(), [], 0
@@ -88,7 +88,7 @@ def attack(kind, port, options, held):
             one.send(b"POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
         else:
             one.send(b"GET /long.bin HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        # A reader is told by its reads that it was closed, the others at once.
+        # A slow reader notices a closed connection when it reads, the others at once.
         if kind != "readers":
             selector.register(one, selectors.EVENT_READ)
         heapq.heappush(due, (time.monotonic() + 1 + opened % 1000 / 1000, opened, one))
@@ -129,7 +129,7 @@ def attack(kind, port, options, held):
 
 
 def visitors(port, seconds):
-    """(milliseconds of each request, how many had no whole answer) of visitors who ask at their times, however long others take."""
+    """Sends requests of visitors at fixed times; returns (milliseconds of each request, number without a complete response)."""
     selector, due, waits, failed = selectors.DefaultSelector(), [], [], 0
     begin = time.monotonic()
     for number in range(VISITORS):
@@ -185,7 +185,7 @@ def hundredth(waits):
 
 
 def measured(name, binary, folder, options):
-    """Of each attack, the percentiles of the calm before and under it, failures, and the server's memory."""
+    """Returns for each attack the percentiles before and during it, the failures, and the server's memory."""
     port, origin = free_port(), free_port()
     path = configuration(folder, port, origin)
     process = subprocess.Popen(["taskset", "-c", "0", *map(str, [binary, "-p", folder, "-c", path, "-g", "daemon off;"])])
@@ -208,7 +208,7 @@ def measured(name, binary, folder, options):
                     waits, more = visitors(port, options.seconds)
                     one["mb"] = max(one["mb"], proportional_bytes(process.pid) / 2**20)
                     if not attacker.is_alive():
-                        sys.exit(f"the attackers ended before the visitors: slow {kind} at {name}")
+                        sys.exit(f"the attackers exited before the visitors: slow {kind} at {name}")
                 finally:
                     attacker.kill()
                     attacker.join()
@@ -230,14 +230,14 @@ def main():
     parser.add_argument("--only", default="nginx,myriad")
     options = parser.parse_args()
     if options.connections > FILES - 2000:
-        sys.exit(f"{FILES} open files (ulimit -Hn) do not hold {options.connections} connections: give at most {FILES - 2000}")
+        sys.exit(f"{FILES} open files (ulimit -Hn) are not enough for {options.connections} connections; use at most {FILES - 2000}")
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
     os.sched_setaffinity(0, {1 % os.cpu_count()})
     try:
-        # Servers and attackers, which are started from here, have the usual one.
+        # Servers and attackers, which are started from here, have the normal priority.
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     except PermissionError:
-        print("no real-time priority (ask as root): the attackers' own time on the clients' core is measured, too")
+        print("no real-time priority (run as root): the measured latency includes waiting for the attackers on the clients' core")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="myriad-slow-"))
     folder.chmod(0o755)
     fine = True
@@ -247,8 +247,8 @@ def main():
             for kind, one in measured(name, binary, folder, options).items():
                 calm, coming, attacked = (statistics.median(one[when]) for when in ("calm", "coming", "attacked"))
                 ratio = attacked / max(calm, SHORTEST_MS)
-                print(f"{name:7} {options.connections} slow {kind:8} 99% {calm:6.2f} ms calm, {coming:7.2f} ms while they come, "
-                      f"{attacked:6.2f} ms beside them; {one['failed']} failed; {one['mb']:.0f} MB", flush=True)
+                print(f"{name:7} {options.connections} slow {kind:8} 99% {calm:6.2f} ms before, {coming:7.2f} ms while they connect, "
+                      f"{attacked:6.2f} ms during the attack; {one['failed']} failed; {one['mb']:.0f} MB", flush=True)
                 if name == "myriad":
                     fine = fine and ratio <= 2 and one["failed"] == 0
     finally:

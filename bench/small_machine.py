@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""A site on a machine of 2 GB, under 1,000 clients: php-fpm, MariaDB and Myriad on the real WordPress with the plugin.
+"""Tests a site on a machine with 2 GB and 1,000 clients: php-fpm, MariaDB and Myriad with WordPress and the plugin.
 
-    make bench-small-machine                       ten minutes, and one without a database; adds its table to bench/REPORT.md
-    bench/small_machine.py --seconds 60 --quick    one minute, to the terminal
+    make bench-small-machine                       ten minutes, and one without a database; writes its table to bench/REPORT.md
+    bench/small_machine.py --seconds 60 --quick    one minute; prints the table only
 
-A tenth of the clients are logged in: nine of ten read (stored pages, with parts of their own), one of ten edits (pages of PHP). All pages are
-asked for in turn, and a post is edited every ten seconds. php-fpm has as many children as `myriad tune --memory 2g` plans. An answer that is
-not 200, or shows somebody else's name, is a failure.
+A tenth of the clients are logged in. Nine of ten of these are readers (stored pages with personal parts), one of ten is an editor (pages
+from PHP). All pages are requested in turn, and a post is edited every ten seconds. php-fpm has the number of children that
+`myriad tune --memory 2g` plans. A response that is not 200, or shows the name of another user, is a failure.
 
-What the processes take is counted once a second: the Pss of all of them (each shared page once, in smaps_rollup), and the memory of all
-sockets of the machine. More than the limit, a page that was swapped out, or a process killed for want of memory ends in exit status 1.
-For a limit of the kernel's own, run it in a group: systemd-run --scope -p MemoryMax=2G -p MemorySwapMax=0 bench/small_machine.py
+Memory is measured once per second: the Pss of all processes (shared pages count once), and the memory of all sockets of the machine. The
+exit status is 1 if the limit is exceeded, memory was swapped out, or the OOM killer killed a process. To enforce the limit with a
+cgroup: systemd-run --scope -p MemoryMax=2G -p MemorySwapMax=0 bench/small_machine.py
 """
 
 import argparse
@@ -32,11 +32,11 @@ from bench import OUT, PROJECT
 from servers import MYRIAD, Unavailable, family, free_port, rolled_up
 from shield import BROWSER, beside, milliseconds, p99
 
-HEADING = "\n## A machine of 2 GB\n"
+HEADING = "\n## A machine with 2 GB\n"
 PATIENCE = 60
 PROCESSES = 3
 PAUSE = 2.0
-# The page came at once, and PHP had not made its parts within `esi_timeout`: the visitor sees it as a stranger does.
+# The page was sent, but PHP did not deliver its personal parts within `esi_timeout`; the visitor sees the anonymous page.
 LATE = "without its parts"
 
 READERS = """
@@ -58,7 +58,7 @@ foreach (get_posts(['numberposts' => 1, 'orderby' => 'rand']) as $post)
 
 
 async def answer_of(reader):
-    """Status and body of an answer."""
+    """Reads a response; returns its status and body."""
     head = await reader.readuntil(b"\r\n\r\n")
     status, fields, body = int(head[9:12]), head.lower(), b""
     length = re.search(rb"\r\ncontent-length: *(\d+)", fields)
@@ -73,17 +73,17 @@ async def answer_of(reader):
 
 
 def wrong(kind, name, status, body):
-    """What is wrong with an answer; nothing for most."""
+    """Returns the problem of a response, or an empty text."""
     if status != 200:
         return f"{kind}: status {status}"
     shown = set(re.findall(rb"(?:reader|editor)[0-9]+x", body))
     if shown - {name.encode()}:
-        return f"{kind}: a page of {name} shows {sorted(shown)}"
+        return f"{kind}: the page for {name} shows {sorted(shown)}"
     return LATE if kind == "reader" and name.encode() not in shown else ""
 
 
 async def visit(port, client, pages, until, out):
-    """One client with one connection, which is opened anew when the server has closed it between two requests."""
+    """One client with one connection, which is reopened if the server has closed it between two requests."""
     kind, name, cookie = client
     streams, fields = None, f"Cookie: {cookie}\r\n" if cookie else ""
     await asyncio.sleep(random.random() * PAUSE)
@@ -111,18 +111,18 @@ def crowd(port, clients, pages, seconds, queue):
 
 
 def sockets():
-    """Memory of the sockets of the machine, bytes."""
+    """Returns the memory of all sockets of the machine, bytes."""
     pages = re.findall(r"^(?:TCP|UDP): .*\bmem (\d+)", pathlib.Path("/proc/net/sockstat").read_text(), re.M)
     return sum(map(int, pages)) * resource.getpagesize()
 
 
 def killed():
-    """Processes of the machine that the kernel has killed for want of memory."""
+    """Returns the number of processes that the OOM killer has killed."""
     return int(re.search(r"^oom_kill (\d+)", pathlib.Path("/proc/vmstat").read_text(), re.M)[1])
 
 
 class Watch(threading.Thread):
-    """Counts once a second what all processes take."""
+    """Measures the memory of all processes once per second."""
 
     def __init__(self, processes):
         super().__init__(daemon=True)
@@ -147,7 +147,7 @@ class Watch(threading.Thread):
 
 
 class Stand:
-    """The site with the plugin, as `myriad tune` would have it, and Myriad before it."""
+    """The site with the plugin and the settings of `myriad tune`, and Myriad."""
 
     def __init__(self, folder, limit):
         self.site, self.prefix, self.port = folder / "small", folder / "small-myriad", free_port()
@@ -202,7 +202,7 @@ class Stand:
 
 
 def under_load(stand, clients, seconds, meanwhile=lambda: None):
-    """All that the clients were answered; `meanwhile` is called every ten seconds."""
+    """Runs the clients and returns all results; `meanwhile` is called every ten seconds."""
     shares = [beside(crowd, stand.port, clients[number::PROCESSES], stand.pages, seconds) for number in range(PROCESSES)]
     until = time.time() + seconds
     while (left := until - time.time()) > 0:
@@ -211,8 +211,8 @@ def under_load(stand, clients, seconds, meanwhile=lambda: None):
     return [one for share in shares for one in share()]
 
 
-def told(results):
-    """Requests and failures, for the table; the first failures go to the terminal."""
+def counts(results):
+    """Returns requests and failures for the table; prints the first failures."""
     failures = [problem for _, _, problem in results if problem and problem != LATE]
     for problem in failures[:10]:
         print(f"small_machine: {problem}", file=sys.stderr)
@@ -220,43 +220,43 @@ def told(results):
 
 
 def try_load(stand, options, logged_in):
-    """Lines of the table about the load, each with whether it is as it must be."""
-    strangers = [("stranger", "", "")] * (options.clients - len(logged_in))
+    """Yields the rows of the table for the load, each with whether it passes."""
+    anonymous = [("anonymous", "", "")] * (options.clients - len(logged_in))
     watch = Watch(stand.processes())
     watch.start()
-    results = under_load(stand, strangers + logged_in, options.seconds, lambda: stand.php(EDIT))
+    results = under_load(stand, anonymous + logged_in, options.seconds, lambda: stand.php(EDIT))
     watch.stop()
-    yield (f"{options.clients:,} clients, of whom {len(logged_in)} are logged in, for {options.seconds} s: requests, of which failed", *told(results))
-    for kind in ("stranger", "reader", "editor"):
+    yield (f"{options.clients:,} clients, {len(logged_in)} of them logged in, for {options.seconds} s: requests, failed requests", *counts(results))
+    for kind in ("anonymous", "reader", "editor"):
         times = [seconds for one, seconds, _ in results if one == kind]
         middle = milliseconds(statistics.median(times)) if times else "none"
         yield f"{kind}: requests; median, 99th percentile", f"{len(times):,}; {middle}, {milliseconds(p99(times))}", True
     late = sum(problem == LATE for _, _, problem in results)
-    yield "stored pages of readers that came without their parts, since PHP had not made them within 10 s (`esi_timeout`)", f"{late}", True
+    yield "stored pages sent to readers without personal parts, because PHP took more than 10 s (`esi_timeout`)", f"{late}", True
     each = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in watch.of_each.items())
-    yield f"most memory at once (Pss), of a limit of {options.limit / 1e6:,.0f} MB; most of each", f"{watch.most / 1e6:,.0f} MB; {each}", watch.most < options.limit
-    yield "swapped out; processes killed for want of memory", f"{watch.swapped / 1e6:.0f} MB; {watch.killed}", not watch.swapped and not watch.killed
+    yield f"maximum of memory (Pss), with a limit of {options.limit / 1e6:,.0f} MB; maximum of each program", f"{watch.most / 1e6:,.0f} MB; {each}", watch.most < options.limit
+    yield "swapped out; processes killed by the OOM killer", f"{watch.swapped / 1e6:.0f} MB; {watch.killed}", not watch.swapped and not watch.killed
 
 
 def try_no_database(stand, options):
-    """The line of the table about a database that is gone, while all pages are to be made anew."""
-    strangers = [("stranger", "", "")] * (options.clients // 5)
+    """Returns the row of the table for a stopped database while all pages are invalid."""
+    anonymous = [("anonymous", "", "")] * (options.clients // 5)
     for page in stand.pages:
         subprocess.run(["curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{stand.port}{page}"], check=True)
     os.kill(stand.pid("db"), signal.SIGKILL)
     stand.invalidate_all()
-    results = under_load(stand, strangers, options.down)
+    results = under_load(stand, anonymous, options.down)
     stand.script("start")
-    return (f"MariaDB killed for {options.down} s and all pages purged (`--invalidate`), {len(strangers)} strangers: requests, of which failed", *told(results))
+    return (f"MariaDB killed for {options.down} s and all pages purged (`--invalidate`), {len(anonymous)} anonymous clients: requests, failed requests", *counts(results))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, default=600, help="how long (600)")
-    parser.add_argument("--down", type=int, default=60, help="how long the database is gone after that (60)")
-    parser.add_argument("--clients", type=int, default=1000, help="how many (1000)")
-    parser.add_argument("--limit", type=int, default=2 << 30, help="bytes that all may take (2 GB)")
-    parser.add_argument("--quick", action="store_true", help="to the terminal alone")
+    parser.add_argument("--seconds", type=int, default=600, help="duration of the load (600)")
+    parser.add_argument("--down", type=int, default=60, help="seconds without a database after that (60)")
+    parser.add_argument("--clients", type=int, default=1000, help="number of clients (1000)")
+    parser.add_argument("--limit", type=int, default=2 << 30, help="memory limit in bytes (2 GB)")
+    parser.add_argument("--quick", action="store_true", help="only print the table")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     stand = Stand(OUT, options.limit)
@@ -266,7 +266,7 @@ def main():
         rows = [*try_load(stand, options, logged_in), try_no_database(stand, options)]
     finally:
         stand.stop()
-    text = "\n".join(["| | |", "|---|---|", f"| children of php-fpm, as `myriad tune` plans for the limit | {stand.children} |",
+    text = "\n".join(["| | |", "|---|---|", f"| children of php-fpm, planned by `myriad tune` for the limit | {stand.children} |",
                       *[f"| {what} | {value} |" for what, value, _ in rows]])
     print(text)
     if not options.quick:

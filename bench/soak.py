@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""A real WordPress under traffic while everything around Myriad fails in turn, and Myriad itself.
+"""Tests WordPress under load while Myriad and everything around it fails in turn.
 
-    make soak                        an hour (SECONDS=600: ten minutes), to the terminal
-    bench/soak.py --short            each fault once, half a minute: what `make test` runs
+    make soak                        one hour (SECONDS=600: ten minutes)
+    bench/soak.py --short            each fault once, half a minute; part of `make test`
 
-Strangers ask for stored pages, members for pages that PHP makes for them, an editor edits. Meanwhile php-fpm, MariaDB, Redis and the worker
-process are stalled and killed, the disk fills, files of the cache are damaged, descriptors run out, the clock jumps, packets are lost; the
-configuration is read again, and pages are purged (bench/faults.py).
+Anonymous visitors request stored pages, logged-in members request pages from PHP, and an editor edits. Meanwhile php-fpm, MariaDB, Redis
+and the worker process are stalled and killed, the disk fills up, cache files are damaged, file descriptors run out, the clock jumps,
+packets are lost, the configuration is reloaded, and pages are purged (bench/faults.py).
 
-What must hold: strangers get every page whole and as it is, whatever fails behind the cache; nobody sees an error but those that a fault
-provokes; an edit is seen by the next visitor; after each fault all is served again; memory and descriptors stay flat. Else exit status 1.
-As root it takes a network and a file system of its own for the time; without, it says what it leaves out.
+Requirements: anonymous visitors always get complete and correct pages, whatever fails in the upstream; there are no errors except those
+that a fault may cause; the next visitor sees an edit; after each fault everything is served again; memory and descriptors do not grow.
+Otherwise the exit status is 1. As root it uses separate network and mount namespaces; without root it prints the faults that it skips.
 """
 
 import argparse
@@ -37,8 +37,8 @@ from faults import BROKEN, MADE, STORED
 from servers import Unavailable, family, free_port, myriad_binary, rolled_up
 from small_machine import READERS, answer_of
 
-STRANGERS, MEMBERS, PAUSE = 16, 3, 0.1
-# How long a visitor waits: more than `fastcgi_read_timeout` of the preset.
+ANONYMOUS, MEMBERS, PAUSE = 16, 3, 0.1
+# Timeout of a visitor: more than `fastcgi_read_timeout` of the preset.
 PATIENCE = 90
 SMALL_DISK = "size=48m,mode=755"
 TITLE = re.compile(rb"<title>(.*?)</title>", re.S)
@@ -46,7 +46,7 @@ Answer = collections.namedtuple("Answer", "begun ended kind page problem is_brok
 
 
 def own_namespaces():
-    """A network and mounts of this process's own, and of what it starts; whether there are."""
+    """Moves this process to separate network and mount namespaces; returns whether that worked."""
     CLONE_NEWNS, CLONE_NEWNET, MS_REC_PRIVATE = 0x20000, 0x40000000, 0x44000
     libc = ctypes.CDLL(None, use_errno=True)
     if os.getuid() or libc.unshare(CLONE_NEWNS | CLONE_NEWNET) or libc.mount(None, b"/", None, MS_REC_PRIVATE, None):
@@ -56,7 +56,7 @@ def own_namespaces():
 
 
 class Stand:
-    """The site with its database, PHP and Redis, and Myriad before it."""
+    """The site with its database, PHP and Redis, and Myriad."""
 
     def __init__(self, folder, has_own_network):
         self.site, self.prefix, self.port, self.has_own_network = folder / "site", folder / "myriad", free_port(), has_own_network
@@ -69,7 +69,7 @@ class Stand:
                                       "--listen", f"127.0.0.1:{self.port}", "--prefix", self.prefix]))
 
     def begin(self):
-        """Makes the site and starts everything; `stop` ends what was started, also where this fails."""
+        """Creates the site and starts everything; `stop` stops what was started, even if this function fails."""
         self.script("create")
         self.script("start")
         self.start_redis()
@@ -82,7 +82,7 @@ class Stand:
         self.edited_id = words[0]
         self.pages = ["/", "/page/2/", "/about/", "/colophon/", *others]
         lines = self.php(READERS % MEMBERS).split("\n")[:-1]
-        # Whoever edits is shown pages of PHP alone.
+        # Editors get pages from PHP only.
         self.members = [line.partition(" ")[2] + "; wordpress_no_cache=1" for line in lines]
 
     def start(self):
@@ -92,7 +92,7 @@ class Stand:
             clock = {"LD_PRELOAD": faults.faketime(), "FAKETIME_TIMESTAMP_FILE": str(self.clock), "FAKETIME_NO_CACHE": "1",
                      "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
             environment |= clock
-            # Worker processes get only what the configuration names.
+            # Worker processes get only the environment variables that the configuration names.
             printed = subprocess.run([*self.command, "--print"], check=True, capture_output=True, text=True).stdout
             (self.prefix / "myriad.conf").write_text(f"env {'; env '.join(clock)};\n{printed}")
             command = [self.command[0], "-p", str(self.prefix), "-c", "myriad.conf", "-e", "error.log"]
@@ -113,7 +113,7 @@ class Stand:
         until = time.monotonic() + 60
         while not holds():
             if time.monotonic() > until:
-                raise Unavailable(f"waited in vain for {what}")
+                raise Unavailable(f"timed out waiting for {what}")
             time.sleep(0.02)
 
     def set_clock(self, text):
@@ -132,12 +132,12 @@ class Stand:
         return [pid for pid in family(self.process.pid) if pid != self.process.pid]
 
     def warm(self):
-        """Has every page stored: what must be served whatever fails next."""
+        """Requests every page so that it is stored and must be served during the next fault."""
         addresses = [f"http://127.0.0.1:{self.port}{page}" for page in self.pages]
         subprocess.run(["curl", "-s", "--max-time", str(PATIENCE), *addresses], check=True, stdout=subprocess.DEVNULL)
 
     def date(self):
-        """What time the server says it is."""
+        """Returns the time according to the server."""
         said = subprocess.run(["curl", "-sI", f"http://127.0.0.1:{self.port}/wp-includes/images/blank.gif"], capture_output=True, text=True, check=False).stdout
         date = re.search(r"^Date: (.*)$", said, re.M)
         return parsedate_to_datetime(date[1].strip()).timestamp() if date else 0
@@ -152,7 +152,7 @@ class Stand:
         return subprocess.run(["php", "-r", prepared + code], capture_output=True, text=True, check=True).stdout
 
     def edit(self, mark):
-        """Puts a mark into the post that nobody else asks for."""
+        """Writes a mark into the post that only the edit check requests."""
         self.php(f"wp_update_post(['ID' => {self.edited_id}, 'post_content' => 'mark-{mark}-of-the-soak']);")
 
     def purge(self, *more):
@@ -174,7 +174,7 @@ class Stand:
 
 
 class Traffic(threading.Thread):
-    """Strangers and members, until it is over. What each was answered lies in `answers`."""
+    """Anonymous and logged-in visitors, until `is_over` is set. Their responses are in `answers`."""
 
     def __init__(self, stand):
         super().__init__(daemon=True)
@@ -184,21 +184,21 @@ class Traffic(threading.Thread):
         asyncio.run(self.all())
 
     async def all(self):
-        strangers = [self.visit(STORED, "") for _ in range(STRANGERS)]
+        anonymous = [self.visit(STORED, "") for _ in range(ANONYMOUS)]
         members = [self.visit(MADE, f"Cookie: {cookie}\r\n") for cookie in self.stand.members]
-        await asyncio.gather(*strangers, *members)
+        await asyncio.gather(*anonymous, *members)
 
     def problem(self, kind, page, status, body):
-        """What is wrong with an answer; nothing for most."""
+        """Returns the problem of a response, or an empty text."""
         if status != 200:
             return f"status {status}"
         title = TITLE.search(body)
         if not title or b"</html>" not in body[-200:]:
-            return "no whole page"
+            return "incomplete page"
         if kind == STORED and title[1] != self.titles.setdefault(page, title[1]):
             return f"the page of {title[1]!r}"
         if kind == STORED and b"wpadminbar" in body:
-            return "a member's page"
+            return "a page of a logged-in member"
         return ""
 
     async def visit(self, kind, fields):
@@ -216,7 +216,7 @@ class Traffic(threading.Thread):
             await asyncio.sleep(PAUSE * 2 * random.random())
 
     async def ask(self, streams, text):
-        """On the connection of before, if the server has not closed it meanwhile: then on another, as browsers do."""
+        """Uses the previous connection, or a new one if the server has closed it, as browsers do."""
         if streams:
             with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
                 streams[1].write(text)
@@ -230,7 +230,7 @@ class Traffic(threading.Thread):
 
 
 class Behind:
-    """A reader of which a byte has been read."""
+    """A stream from which one byte has been read already."""
 
     def __init__(self, first, reader):
         self.first, self.reader = first, reader
@@ -244,7 +244,7 @@ class Behind:
 
 
 class Judge:
-    """Holds answers against what faults may spoil, and figures against those of the first round."""
+    """Checks responses against what a fault may affect, and resource usage against the first rounds."""
 
     def __init__(self, stand, traffic):
         self.stand, self.traffic = stand, traffic
@@ -255,7 +255,7 @@ class Judge:
         self.failures.append(text)
 
     def judge(self):
-        """All answers that have come since it was asked last."""
+        """Checks all responses since the last call."""
         answers = self.traffic.answers[self.counted:]
         self.counted += len(answers)
         for answer in answers:
@@ -270,14 +270,14 @@ class Judge:
                 self.fail(f"{answer.kind} {answer.page}: {answer.problem}, after {answer.ended - answer.begun:.2f} s, near {near}")
 
     def is_served(self, kind):
-        """Waits until a page of this kind that was asked for from now on has come well."""
+        """Waits until a page of this kind, requested from now on, has been served correctly."""
         since, at = time.monotonic(), len(self.traffic.answers)
         while time.monotonic() < since + 30:
             new = self.traffic.answers[at:]
             if any(answer.kind == kind and answer.begun >= since and not answer.problem for answer in new):
                 return
             time.sleep(0.05)
-        self.fail(f"{kind}: nothing is served 30 s after a fault; the last: {self.traffic.answers[-1:]}")
+        self.fail(f"{kind}: nothing is served 30 s after a fault; last response: {self.traffic.answers[-1:]}")
 
     def try_fault(self, fault):
         name, begun = type(fault).__name__, time.monotonic()
@@ -296,18 +296,18 @@ class Judge:
         print(f"{name}: {time.monotonic() - begun:.1f} s, {served} stored pages served", flush=True)
 
     def see_edit(self, mark):
-        """An edit is seen by whoever asks next."""
+        """Checks that the next request sees an edit."""
         self.stand.edit(mark)
         page = subprocess.run(["curl", "-s", "--max-time", "60", f"http://127.0.0.1:{self.stand.port}{self.stand.edited}"], capture_output=True, check=False)
         if f"mark-{mark}-of".encode() not in page.stdout:
-            self.fail(f"edit {mark} is not seen by the next visitor: curl {page.returncode}")
+            self.fail(f"edit {mark} is not visible to the next visitor: curl {page.returncode}")
 
     def measure(self):
-        """Memory and descriptors of supervisor and worker, when nothing fails."""
+        """Records memory and descriptors of supervisor and worker while nothing fails."""
         figures = {}
         for name, pids in (("supervisor", [self.stand.process.pid]), ("worker", self.stand.workers())):
             with contextlib.suppress(OSError):
-                descriptors = sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)  # fails if one of them has ended
+                descriptors = sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)  # fails if one of them has exited
                 figures[f"{name}, KB"] = rolled_up(pids, "Pss")[0] // 1024
                 figures[f"{name}, descriptors"] = descriptors
                 figures[f"{name}, processes"] = len(pids)
@@ -315,7 +315,7 @@ class Judge:
         print("  ".join(f"{name} {value}" for name, value in figures.items()), flush=True)
 
     def is_flat(self):
-        """Of the second round on: what the first one fills (caches, allocator) is no leak."""
+        """Compares with the second round, because caches and the allocator fill up in the first."""
         if len(self.figures) < 3:
             return
         for name, last in self.figures[-1].items():
@@ -326,10 +326,10 @@ class Judge:
 
 
 def soak(stand, seconds, kinds):
-    """Rounds of all faults until the time is over; what was wrong."""
+    """Runs rounds of all faults until the time is over; returns the failures."""
     chosen = [kind(stand) for kind in kinds]
     for fault in [fault for fault in chosen if fault.missing()]:
-        print(f"left out: {type(fault).__name__}: {fault.missing()}", flush=True)
+        print(f"skipped: {type(fault).__name__}: {fault.missing()}", flush=True)
         chosen.remove(fault)
     traffic = Traffic(stand)
     stand.warm()
@@ -344,7 +344,7 @@ def soak(stand, seconds, kinds):
                 judge.try_fault(fault)
                 judge.judge()
                 if stand.process.poll() is not None:
-                    raise Unavailable("Myriad has ended")
+                    raise Unavailable("Myriad has exited")
             judge.see_edit(f"{number}-again")
             judge.measure()
             random.shuffle(chosen)
@@ -355,21 +355,21 @@ def soak(stand, seconds, kinds):
     judge.is_flat()
     said = (stand.prefix.parent / "output").read_text() + "".join(path.read_text(errors="replace") for path in stand.prefix.rglob("error.log"))
     if "panicked" in said:
-        judge.fail("something panicked: " + said[said.index("panicked") - 200:][:600])
+        judge.fail("a panic was logged: " + said[said.index("panicked") - 200:][:600])
     slowest = max((answer.ended - answer.begun for answer in traffic.answers if answer.kind == STORED), default=0)
-    print(f"{number} rounds, {len(traffic.answers)} answers, the slowest stored page {slowest:.2f} s")
+    print(f"{number} rounds, {len(traffic.answers)} responses, slowest stored page {slowest:.2f} s")
     for what, count in judge.provoked.most_common():
-        print(f"provoked {count}: {what}")
+        print(f"expected errors: {count} × {what}")
     return judge.failures
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, default=3600, help="how long (3600); a round of all faults is finished")
-    parser.add_argument("--short", action="store_true", help="one round, each fault shortly")
-    parser.add_argument("--only", default="", help="faults to try, by their names in faults.py, with commas")
-    parser.add_argument("--folder", type=pathlib.Path, help="where the site is made (default: a temporary folder)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the order of faults and pages")
+    parser.add_argument("--seconds", type=int, default=3600, help="duration (3600); a started round is completed")
+    parser.add_argument("--short", action="store_true", help="one round with short faults")
+    parser.add_argument("--only", default="", help="comma-separated faults, by their names in faults.py")
+    parser.add_argument("--folder", type=pathlib.Path, help="folder of the site (default: a temporary folder)")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the order of faults and pages")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     random.seed(options.seed)

@@ -1,4 +1,4 @@
-"""TLS: handshakes against a bare loop of rustls, and connections that stay."""
+"""TLS: handshakes, compared with a minimal rustls server, and idle connections."""
 
 import json
 import socket
@@ -21,7 +21,7 @@ def build():
 
 
 def starter(command):
-    """Starts nginx, Myriad or the bare loop for handshakes that are `full` or `resumed`."""
+    """Starts nginx, Myriad or the minimal server for `full` or `resumed` handshakes."""
     def start(stand, server, mode="full"):
         certificate = stand.certificate()
         if command == "bare":
@@ -36,12 +36,12 @@ def starter(command):
     return start
 
 
-# By the names that the table knows.
+# Names as in the table.
 SERVERS = {"myriad": starter("myriad"), "nginx-recipe": starter("nginx"), "floor": starter("bare")}
 
 
 def handshakes(bench, row):
-    """results[row][server]: CPU time per handshake, rounds alternating."""
+    """Measures the CPU time per handshake in alternating rounds, into results[row][server]."""
     build()
     running, samples = {}, {}
     for name, start in SERVERS.items():
@@ -51,7 +51,7 @@ def handshakes(bench, row):
         try:
             start(bench.stand, server, row.path)
             running[name], samples[name] = server, []
-            measured(bench, server, row.path)  # warms up
+            measured(bench, server, row.path)  # warm up
         except (Unavailable, load.Wrong) as problem:
             bench.note(row, name, problem)
             running.pop(name, None)
@@ -76,14 +76,14 @@ def measured(bench, server, mode):
     spent, client_spent = server.cpu() - before, load.ended_children() - client_before
     done = report["handshakes"]
     if not done or report["failed"] > done / 100:
-        raise load.Wrong(f"{report['failed']} handshakes failed, {done} did not")
+        raise load.Wrong(f"{report['failed']} handshakes failed, {done} succeeded")
     return {"requests": done, "bytes": 0, "cpu_us": spent * 1e6 / done, "per_second": done / report["seconds"], "p99_us": 0,
             "busy": spent / report["seconds"], "client_busy": client_spent / report["seconds"],
             "status_errors": 0, "socket_errors": report["failed"]}
 
 
 def idle(bench, row, running):
-    """What a connection costs in memory that has had one answer and stays."""
+    """Returns the memory of an idle connection that had one response."""
     count = min(bench.options.idle, IDLE_CONNECTIONS)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -92,7 +92,7 @@ def idle(bench, row, running):
         connections = []
         try:
             bench.checked(row, server)
-            connect(server, context, request)  # what is made once
+            connect(server, context, request)  # memory that is allocated once
             before = server.memory()
             for _ in range(count):
                 connections.append(connect(server, context, request))
@@ -124,6 +124,6 @@ def judge_idle(mine, _results, _row, target):
 
 
 def check(server, path, fields, reference):
-    """Raises unless curl gets the very page over TLS."""
+    """Raises unless curl gets the expected page over TLS."""
     body = load.curl_tls(server, path, fields, "--http1.1", "--compressed").stdout
     load.must_be_page(body, reference, "TLS")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What settings of `myriad tune` bring: PHP's processor time for a page of the real WordPress, with a setting and without.
+"""Measures the effect of settings of `myriad tune`: PHP's CPU time for a page of WordPress, with and without a setting.
 
     scripts/site create DIR && bench/tune.py DIR [PAGES]
 
-Each row is a php-fpm of one child with its own settings, asked for the home page and a post by way of Myriad with a cookie that
-goes past the cache. Rounds of all rows are taken in turn, so that what else the machine does meets all alike. The time is
-utime + stime of the child (/proc/PID/stat), not the clock. Prints a table.
+Each row is a php-fpm with one child and its own settings. The home page and a post are requested through Myriad with a cookie that
+bypasses the cache. Rounds of all rows alternate, so that other load on the machine affects all of them. The time is utime + stime of
+the child (/proc/PID/stat), not wall time. Prints a table.
 """
 
 import http.client
@@ -26,7 +26,7 @@ PLANNED = {
     "opcache.max_accelerated_files": "7963", "opcache.revalidate_freq": "10", "opcache.jit": "tracing", "opcache.jit_buffer_size": "32M",
     "realpath_cache_size": "8M", "realpath_cache_ttl": "600",
 }
-# What Debian's own php.ini comes to: nothing is written there but `opcache.jit=off`.
+# The effective settings of Debian's php.ini, which sets only `opcache.jit=off`.
 PACKAGE = {
     "opcache.memory_consumption": "128", "opcache.interned_strings_buffer": "8", "opcache.max_accelerated_files": "10000",
     "opcache.revalidate_freq": "2", "opcache.jit": "off", "opcache.jit_buffer_size": "0", "realpath_cache_size": "4M",
@@ -34,7 +34,7 @@ PACKAGE = {
 }
 ROWS = [
     ("planned", {}),
-    ("the package's", PACKAGE),
+    ("package default", PACKAGE),
     ("no OPcache", {"opcache.enable": "0"}),
     ("OPcache full (8 MB)", {"opcache.memory_consumption": "8", "opcache.interned_strings_buffer": "4"}),
     ("strings full (1 MB)", {"opcache.interned_strings_buffer": "1"}),
@@ -57,7 +57,7 @@ def free_port():
 
 
 class Row:
-    """A php-fpm with its settings, and a Myriad before it."""
+    """A php-fpm with its settings, and Myriad."""
 
     def __init__(self, site, index, name, settings):
         self.name, self.samples = name, []
@@ -90,7 +90,7 @@ class Row:
         answer = request.getresponse()
         body = answer.read()
         if answer.status != 200 or b"</html>" not in body:
-            sys.exit(f"{self.name}: {path} was answered with {answer.status}")
+            sys.exit(f"{self.name}: {path} got status {answer.status}")
 
     def await_first(self):
         for _ in range(400):
@@ -100,7 +100,7 @@ class Row:
                 return
             except OSError:
                 time.sleep(0.05)
-        sys.exit(f"{self.name}: nobody answers")
+        sys.exit(f"{self.name}: no response")
 
     def round(self, paths, pages):
         fields = lambda: pathlib.Path(f"/proc/{self.child()}/stat").read_text().rsplit(")", 1)[1].split()
@@ -141,7 +141,7 @@ def main():
             row.stop()
         subprocess.run([HERE / "scripts/site", "stop", site], check=True)
     base = statistics.median(rows[0].samples)
-    print(f"| settings | PHP's processor time a page, ms | against planned |\n|---|---|---|")
+    print(f"| settings | CPU time of PHP per page, ms | relative to the planned settings |\n|---|---|---|")
     for row in rows:
         middle = statistics.median(row.samples)
         print(f"| {row.name} | {middle:.1f} | {middle / base:.2f} |")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What each group of `myriad tune`'s lines brings a real WordPress: as Debian's packages come, then with the files that `tune` writes.
+"""Measures the effect of each group of settings of `myriad tune` on WordPress: Debian's defaults, then the files that `tune` writes.
 
-    bench/tune_groups.py --rounds 3                     to the terminal
-    bench/tune_groups.py --rounds 3 --data 400          besides with a table of 400 MB that pages read, as a shop's
+    bench/tune_groups.py --rounds 3                     prints a table
+    bench/tune_groups.py --rounds 3 --data 400          also with a database table of 400 MB that pages read, as in a shop
 
-The files are those that `myriad tune --apply --root` writes for `--memory` and `--cores`, into a copy of Debian's /etc. Eight clients ask
-php-fpm for the home page, a post and a category in turn, so that no page comes from a cache. Rows take turns, round by round; each
-begins with php-fpm and MariaDB started anew and some pages before anything is counted. CPU is what the processes used, memory their
-Pss at the end.
+The files are written by `myriad tune --apply --root` for `--memory` and `--cores`, into a copy of Debian's /etc. Eight clients request the
+home page, a post and a category in turn directly from php-fpm, so that no page comes from a cache. Rows alternate round by round. Each
+round restarts php-fpm and MariaDB and requests some pages as a warm-up. CPU is the time that the processes used; memory is their Pss at
+the last moment of the round.
 """
 
 import argparse
@@ -31,12 +31,12 @@ from object_cache import length, record
 from servers import myriad_binary, rolled_up
 
 CLIENTS, TICK = 8, os.sysconf("SC_CLK_TCK")
-# The pool as Debian's www.conf has it.
+# The pool as in Debian's www.conf.
 POOL = {"pm": "dynamic", "pm.max_children": "5", "pm.start_servers": "2", "pm.min_spare_servers": "1", "pm.max_spare_servers": "3"}
-# Debian's 50-server.cnf changes nothing that counts here; what stands here is for a server beside others.
+# Debian's 50-server.cnf sets nothing that matters here; these options allow several servers on one machine.
 DATABASE = ["--skip-networking", "--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci"]
 GROUPS = {"ini": "php.ini, OPcache, JIT", "pool": "php-fpm's pool", "db": "MariaDB", "redis": "Redis"}
-# What a page of a shop reads of a table that is larger than Debian's buffer pool.
+# What a page of a shop reads from a table that is larger than Debian's buffer pool.
 READS = """<?php
 add_action('template_redirect', function () {
     global $wpdb;
@@ -58,7 +58,7 @@ echo $wpdb->get_var('SELECT MAX(id) FROM tune_data');
 
 
 def written(root, options):
-    """The settings of each file that `myriad tune` writes below a copy of /etc."""
+    """Returns the settings of each file that `myriad tune` writes below a copy of /etc."""
     shutil.rmtree(root, ignore_errors=True)
     (root / "var/lib").mkdir(parents=True)
     for name in ("php", "mysql", "redis"):
@@ -81,7 +81,7 @@ def written(root, options):
 
 
 class Stack:
-    """MariaDB, php-fpm and perhaps Redis of one row."""
+    """MariaDB, php-fpm and optionally Redis of one row."""
 
     def __init__(self, site, settings, groups, cached, rows):
         self.site, self.children, self.rows = site, [], rows
@@ -113,18 +113,18 @@ class Stack:
         until = time.time() + 30
         while not answers(path):
             if time.time() > until or self.children[-1][1].poll() is not None:
-                sys.exit(f"{name} does not start; see {self.site}/log/tune-{name}.log")
+                sys.exit(f"{name} did not start; see {self.site}/log/tune-{name}.log")
             time.sleep(0.05)
 
     def families(self, name):
-        """Processes of a program: it and its children."""
+        """Returns the processes of a program: its main process and the children."""
         for known, child in self.children:
             if known == name:
                 children = pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
                 yield from [str(child.pid), *children]
 
     def cpu(self, name):
-        """Seconds, those of children that have ended included."""
+        """Returns CPU seconds, including those of exited children."""
         ticks = 0
         for number, pid in enumerate(self.families(name)):
             with contextlib.suppress(OSError):
@@ -133,12 +133,12 @@ class Stack:
         return ticks / TICK
 
     def memory(self):
-        """MB of all programs, each shared page once."""
+        """Returns the memory of all programs in MB; shared pages count once."""
         members = [pid for name, _ in self.children for pid in self.families(name)]
         return rolled_up(members, "Pss")[0] / 2**20
 
     def ask(self, target, **more):
-        """What PHP makes of a target."""
+        """Returns PHP's response for a target."""
         root = self.site / "wordpress"
         params = {"SCRIPT_FILENAME": root / "index.php", "SCRIPT_NAME": "/index.php", "REQUEST_URI": target, "REQUEST_METHOD": "GET", "QUERY_STRING": "",
                   "SERVER_PROTOCOL": "HTTP/1.1", "HTTP_HOST": "localhost", "SERVER_NAME": "localhost", "REMOTE_ADDR": "127.0.0.1", "DOCUMENT_ROOT": root,
@@ -157,11 +157,11 @@ class Stack:
             answer += received[at + 8:at + 8 + size] if kind == 6 else b""
             at += 8 + size + padding
         if b"</html>" not in answer or answer.startswith(b"Status:"):
-            sys.exit(f"{target} was not made: {answer[:300]!r}; see {self.site}/log")
+            sys.exit(f"{target} failed: {answer[:300]!r}; see {self.site}/log")
         return answer
 
     def load(self, targets, seconds):
-        """Pages asked for by all clients until the time is over: how many, and each one's seconds."""
+        """Requests pages from all clients until the time is over; returns the number of pages and their durations."""
         taken, until = [], time.perf_counter() + seconds
 
         def client(number):
@@ -179,7 +179,7 @@ class Stack:
 
     def measure(self, targets, seconds):
         if self.rows:
-            self.ask("/", TUNE_SCAN=1)  # what has room in memory is there
+            self.ask("/", TUNE_SCAN=1)  # memory is filled as far as there is room
         self.load(targets, 2)
         before, began = {name: self.cpu(name) for name, _ in self.children}, time.perf_counter()
         taken = self.load(targets, seconds)
@@ -208,7 +208,7 @@ def fpm():
 
 
 def prepare(site, megabytes):
-    """A site, and the number of rows of its large table."""
+    """Creates a site; returns it with the number of rows of its large table."""
     subprocess.run([PROJECT / "scripts/site", "create", site], check=True, stdout=subprocess.DEVNULL)
     (site / "wordpress/wp-content/mu-plugins/reads.php").write_text(READS)
     code = "$_SERVER += ['HTTP_HOST' => 'localhost', 'REQUEST_URI' => '/', 'SERVER_NAME' => 'localhost']; require $argv[1]; "
@@ -224,14 +224,14 @@ def prepare(site, megabytes):
 
 
 def plan(rows):
-    """Rows of the table: name, groups, whether the object cache is in use, rows of the large table."""
-    alone = [("as the packages come", (), False, 0)]
+    """Returns the rows: name, groups, whether the object cache is used, rows of the large table."""
+    alone = [("package defaults", (), False, 0)]
     alone += [(f"+ {GROUPS[group]}", (group,), False, 0) for group in ("ini", "pool", "db")]
     alone += [("+ all three", ("ini", "pool", "db"), False, 0)]
-    alone += [("object cache in Redis, as the packages come", (), True, 0), (f"+ {GROUPS['redis']}", ("redis",), True, 0),
+    alone += [("object cache in Redis, package defaults", (), True, 0), (f"+ {GROUPS['redis']}", ("redis",), True, 0),
               ("+ all four", tuple(GROUPS), True, 0)]
     if rows:
-        alone += [("large table, as the packages come", (), False, rows), (f"+ {GROUPS['db']}", ("db",), False, rows)]
+        alone += [("large table, package defaults", (), False, rows), (f"+ {GROUPS['db']}", ("db",), False, rows)]
     return alone
 
 
@@ -242,10 +242,10 @@ def main():
     parser.add_argument("--memory", default="8g")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--database", default="mariadb-10.11")
-    parser.add_argument("--within", type=float, default=3600, help="seconds: no round begins that would end later")
-    parser.add_argument("--data", type=int, default=0, help="MB of a table that pages read, too")
+    parser.add_argument("--within", type=float, default=3600, help="maximum seconds in total; no round is started that would exceed them")
+    parser.add_argument("--data", type=int, default=0, help="size in MB of a table that pages read as well")
     options = parser.parse_args()
-    lock = hold_machine()  # until this process ends
+    lock = hold_machine()  # released when this process exits
     site = OUT / "tune/site"
     targets, rows = prepare(site, options.data)
     settings, figures = written(OUT / "tune/root", options), {}
@@ -270,7 +270,7 @@ def main():
         lines.append([name, f"{pages:.1f} ({min(spread):.1f} to {max(spread):.1f})", f"{pages / base:.2f}", f"{median:.0f} / {slow:.0f}", f"{php:.1f}",
                       f"{db:.1f}", f"{memory:.0f}"])
     print(f"{rounds} rounds of {options.seconds:g} seconds, medians; MariaDB and php-fpm for {options.memory} and {options.cores} cores; {os.getloadavg()[0]:.1f} processes ran")
-    print(report.table(["settings", "pages a second (least and most)", "gain", "ms, median / 95 %", "CPU ms of PHP", "of MariaDB", "memory, MB"], lines))
+    print(report.table(["settings", "pages per second (minimum and maximum)", "gain", "ms, median / 95 %", "CPU ms of PHP", "of MariaDB", "memory, MB"], lines))
     return 0
 
 

@@ -1,6 +1,6 @@
 vcl 4.1;
 
-# A great many small pages, or one that is soon stale.
+# Many small pages, or one page with a short validity.
 backend default {
     .host = "127.0.0.1";
     .port = "{{origin_port}}";

@@ -1,13 +1,13 @@
 vcl 4.1;
 
-# Varnish before nginx and php-fpm: it compresses a page once, when it stores it.
+# Varnish with nginx and php-fpm as the backend. It compresses a page once, when it stores it.
 backend default {
     .host = "127.0.0.1";
     .port = "{{origin_port}}";
 }
 
 sub vcl_recv {
-    # The bench's only cookie is WordPress's log-in: such a request passes.
+    # The only cookie in the benchmark is WordPress's login: such a request is passed to the backend.
     if (req.method == "PURGE") {
         return (purge);
     }

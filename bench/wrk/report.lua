@@ -1,4 +1,4 @@
--- Prints what wrk saw as one line of JSON, the last one of its output.
+-- Prints the results of wrk as one line of JSON, the last line of the output.
 function done(summary, latency, requests)
    local errors = summary.errors
    io.write(string.format(
