@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What two servers answer by one configuration: each is started in namespaces of its own, asked the same, and its answers are compared.
+"""Compares the responses of two servers with one configuration: each is started in separate namespaces and gets the same requests.
 
-    nginx_answers.py BINARY PREFIX CONF PLAN [MODULE]...    (started by `answers_of`, within new network, mount and process namespaces)
+    nginx_answers.py BINARY PREFIX CONF PLAN [MODULE]...    (started by `answers_of` in new network, mount and process namespaces)
 
-Nothing leaves the machine: a new network namespace has the loopback alone. Where the configuration passes requests to an address, one
-listens there who tells in its answer what it was told: a request's line and fields, or the parameters of FastCGI. Folders of sites are
-new and empty but for a few files. A field counts as different whatever the reason is: a person reads what is found.
+Nothing leaves the machine: a new network namespace contains only the loopback interface. If the configuration forwards requests to an
+address, an upstream listens there and responds with the request that it received: line and headers, or FastCGI parameters. Folders of
+sites are new and contain only a few files. Every difference of a header is reported; a person has to judge it.
 """
 
 import collections
@@ -25,9 +25,9 @@ import time
 
 from nginx_text import Broken, directives
 
-# Bounds of one configuration: addresses, names and requests; seconds of a request, of the start, and of all.
+# Limits per configuration: addresses, names and requests; seconds per request, for the start, and in total.
 ADDRESSES, NAMES, MOST, PATIENCE, START, LONGEST = 4, 4, 48, 3, 4, 60
-# Folders of the machine in which roots of sites and sockets may be made: each configuration has its own.
+# Folders in which site roots and sockets may be created; each configuration has its own copy.
 SITES = ("/var/www", "/srv", "/home", "/opt", "/usr/share/nginx", "/usr/share/webapps", "/usr/local/www", "/data", "/app", "/www", "/run", "/dev/shm", "/tmp")
 FILES = {
     "index.html": "<html>front</html>\n", "index.php": "<?php\n", "style.css": "body { color: red }\n", "image.png": "\x89PNG", "app.js": "var a;\n",
@@ -37,14 +37,14 @@ FILES = {
 TARGETS = ("/", "/index.php?a=1&b=%20c", "/style.css", "/image.png", "/folder", "/folder/", "/none", "/none.php", "/none.png", "//folder/./index.html",
            "/.env", "/.git/config", "/wp-login.php", "/wp-content/uploads/a.php", "/wp-content/uploads/a.jpg", "/robots.txt", "/favicon.ico",
            "/a%2fb/%2e%2e/c", "/index.php/path/info", "/feed.xml", "/wp-json/", "/?s=x", "/folder/empty/")
-# Fields that differ from server to server, or from moment to moment; ports of connections that are made anew.
+# Headers that differ between servers or change over time; ports of new connections.
 IGNORED = {"date", "server", "connection", "keep-alive", "transfer-encoding", "alt-svc"}
 VOLATILE = re.compile(r"\b(REMOTE_PORT|REQUEST_ID|HTTP_X_REQUEST_ID|CONNECTION|HTTP_X_REAL_PORT)=\S+|\b[0-9a-f]{32}\b|"
                       r"127\.0\.0\.1:\d{4,5}|\b1[67]\d{8}(\.\d+)?\b|nginx/[\d.]+|Myriad/[\d.]+")
 
 
 def plan_of(texts):
-    """What to ask, and who is asked behind: names, targets, roots, addresses of origins, of every text of a configuration."""
+    """Collects names, targets, roots and upstream addresses from all texts of a configuration."""
     names, targets, roots, origins = ["localhost"], list(TARGETS), [], set()
     for text in texts:
         try:
@@ -68,19 +68,19 @@ def plan_of(texts):
 
 
 def answers_of(binary, prefix, conf, plan, modules=()):
-    """The addresses that the server listens at and its answers by request; a text where it did not start."""
+    """Returns the server's addresses and its responses by request, or a text if it did not start."""
     command = ["unshare", "-n", "-p", "-m", "-f", "--kill-child", "--mount-proc", sys.executable, __file__, binary, prefix, conf, json.dumps(plan), *modules]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST, check=False)
         return json.loads(done.stdout)
     except subprocess.TimeoutExpired:
-        return "not done in time"
+        return "timed out"
     except ValueError:
-        return done.stderr.decode("utf-8", "replace")[-300:] or "nothing said"
+        return done.stderr.decode("utf-8", "replace")[-300:] or "no output"
 
 
 def differences(one, other):
-    """What differs between two servers: request, what it is about, and both values."""
+    """Yields the differences between two servers: request, subject, and both values."""
     if one["listens"] != other["listens"]:
         yield "", "listens", " ".join(one["listens"]), " ".join(other["listens"])
     for request, (status, fields, body) in one["answers"].items():
@@ -94,7 +94,7 @@ def differences(one, other):
             continue
         for name in sorted({*fields, *fields2} - IGNORED):
             if name == "allow" and status == 405 and name not in fields:
-                continue  # RFC 9110 section 15.5.6 wants it; nginx does not send it.
+                continue  # Required by RFC 9110 section 15.5.6, but not sent by nginx.
             if name == "content-length" and (status >= 300 or name not in fields or name not in fields2):
                 continue
             if fields.get(name) != fields2.get(name):
@@ -107,16 +107,16 @@ def differences(one, other):
 
 
 def answered(answers):
-    """How many requests have an answer: two that fail alike prove nothing."""
+    """Returns the number of requests with a response; two equal failures prove nothing."""
     return sum(status > 0 for status, _, _ in answers["answers"].values())
 
 
 def report(results):
-    """Counts, then the differences in groups, the most frequent first, in Markdown."""
+    """Returns counts and the grouped differences in Markdown, the most frequent first."""
     asked = [one for one in results if "differs" in one]
     requests, equal = sum(one["asked"] for one in asked), sum(not one["differs"] for one in asked)
     silent = [one for one in results if "silent" in one]
-    yield f"\n## Answers\n\n{len(asked)} configurations were asked {requests} times; {equal} answer alike; {len(silent)} could not be asked."
+    yield f"\n## Answers\n\n{len(asked)} configurations got {requests} requests; {equal} of them have equal responses; {len(silent)} could not be tested."
     groups = collections.defaultdict(lambda: [set(), 0, None])
     for one in asked:
         for request, name, ours, theirs in one["differs"]:
@@ -130,10 +130,10 @@ def report(results):
         yield f"| {len(ones)} | {count} | {shown.replace('|', chr(92) + '|')} | {example.replace('|', chr(92) + '|')} |"
 
 
-# What follows runs within the namespaces.
+# The following code runs in the namespaces.
 
 def prepare(plan, needed):
-    """The loopback, the folders of sites and their files. A folder that holds what is needed stays as it is."""
+    """Sets up the loopback interface and the folders of the sites with their files. A folder with the needed files is not changed."""
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     for folder in SITES:
         if any(f"{os.path.realpath(one)}/".startswith(f"{folder}/") for one in needed):
@@ -153,7 +153,7 @@ def prepare(plan, needed):
 
 
 def origin(address):
-    """One who answers with what it was told, as HTTP or FastCGI."""
+    """An upstream that responds with the request that it received, over HTTP or FastCGI."""
     try:
         if address.startswith("unix:"):
             os.makedirs(os.path.dirname(address[5:]) or "/", exist_ok=True)
@@ -197,7 +197,7 @@ def tell(connection):
 
 
 def parameters(file):
-    """The parameters of a FastCGI request, read to the end of its body."""
+    """Reads a FastCGI request including its body; returns its parameters."""
     block, over = b"", False
     while not over:
         _, kind, _, length, padding, _ = struct.unpack(">BBHHBB", file.read(8))
@@ -218,7 +218,7 @@ def parameters(file):
 
 
 def listening():
-    """The addresses of TCP that somebody listens at, as one asks them from this machine: port and host."""
+    """Returns (port, host) of all TCP listeners, as reachable from this machine."""
     found = set()
     for name, family in (("/proc/net/tcp", 4), ("/proc/net/tcp6", 6)):
         for line in pathlib.Path(name).read_text().splitlines()[1:]:
@@ -231,7 +231,7 @@ def listening():
 
 
 def ask(host, port, tls, name, method, target, fields=""):
-    """Status, fields and body of an answer."""
+    """Returns status, headers and body of a response."""
     with socket.create_connection((host, port), PATIENCE) as plain:
         connection = plain
         if tls:
@@ -267,7 +267,7 @@ def ask(host, port, tls, name, method, target, fields=""):
 
 
 def requests_of(plan):
-    """Each request: name, method, target, further fields."""
+    """Yields each request: name, method, target, additional headers."""
     for at, name in enumerate(plan["names"]):
         for target in plan["targets"] if at < 2 else plan["targets"][:6]:
             yield name, "GET", target, ""
@@ -306,7 +306,7 @@ def within(binary, prefix, conf, plan, *modules):
 
 
 def speaks_tls(host, port, name):
-    """Whether one is answered by TLS there; a server of TLS says 400 to plain requests."""
+    """Returns whether the address uses TLS; a TLS server answers plain requests with 400."""
     speaks = False
     for tls in (False, True):
         try:
@@ -319,7 +319,7 @@ def speaks_tls(host, port, name):
 
 
 def asked(one):
-    """The answer of a request; status 0 with the error where there is none."""
+    """Returns the response to a request; status 0 with the error if there is none."""
     try:
         return ask(*one)
     except (OSError, ValueError) as error:

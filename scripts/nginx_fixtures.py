@@ -1,4 +1,4 @@
-"""Fixtures of compare-configurations: servers that are scripts, and what the comparison must say of them."""
+"""Fixtures of compare-configurations: servers that are shell scripts, and the expected results of the comparison."""
 
 import contextlib
 import io
@@ -12,7 +12,7 @@ from nginx_text import Broken, Rewriting, below, directives
 from nginx_trees import fences_of
 from nginx_trials import group_of
 
-# Template, and every text that it becomes.
+# A template, and all texts that it can produce.
 TEMPLATES = [
     ("root /a;", ["root /a;"]),
     ("listen {{ port }};", ["listen 8080;"]),
@@ -35,7 +35,7 @@ TEMPLATES = [
     ("{% if a %}never closed", ["never closed"]),
 ]
 
-# Text, and what every server is given.
+# A text, and the text that every server gets.
 REWRITES = [
     ("user www; load_module x.so; http { }", "  http { }"),
     ("access_log /var/log/a b; error_log stderr; access_log off;", "access_log /P/var/log/a b; error_log stderr; access_log off;"),
@@ -53,10 +53,10 @@ REWRITES = [
 
 NOT_FOUND = {"none.conf": None}
 
-# Text that is not nginx's language.
+# Texts that are not in the nginx language.
 NONE = ["a", "a {", "}", "[php]\nuser = x", '"a"b;', ";"]
 
-# What two servers answer by request, and what must be said of it.
+# Responses of two servers by request, and the expected differences.
 ANSWERS = [
     ({"a": (200, {"x": "1"}, "one\ntwo\n")}, {"a": (200, {"x": "1", "date": "now"}, "one\ntwo\n")}, []),
     ({"a": (200, {}, "")}, {"a": (404, {"x": "1"}, "no")}, [("a", "status", 200, 404)]),
@@ -68,10 +68,10 @@ ANSWERS = [
     ({"a": (0, {"error": "x"}, "")}, {"a": (200, {}, "")}, [("a", "status", 0, 200)]),
 ]
 
-# A configuration, and what is asked by it.
+# A configuration, and the expected requests.
 ASKED = "http { server { server_name a.test *.test; root /srv/x; location /in/ { proxy_pass http://127.0.0.1:81; } location ~ php { fastcgi_pass unix:/run/p; } } }"
 
-# A server that loads what does not name a word of its own, and says what it was asked; `more_set_headers` needs a module.
+# A server that accepts all configurations except those with certain words; `more_set_headers` needs a module.
 SERVER = r"""#!/bin/sh
 case "$*" in *-V*) echo "nginx version: NAME/1"; echo "configure arguments: --modules-path=MODULES"; exit;; esac
 while [ $# -gt 0 ]; do [ "$1" = -c ] && conf=$2; [ "$1" = -g ] && loads=$2; shift; done
@@ -91,7 +91,7 @@ esac
 exit 0
 """
 
-# Files of a source.
+# Files of a source repository.
 FILES = {
     "nginx.conf": "events {} http { include sites/*.conf; }",
     "sites/a.conf": "server { listen 80; return 200 $lost; }",
@@ -105,7 +105,7 @@ FILES = {
 
 
 def self_check(program):
-    """What the comparison said wrongly."""
+    """Returns the wrong results of the comparison."""
     for template, expected in TEMPLATES:
         found = list(filled(template).values())
         if found != expected:
@@ -118,7 +118,7 @@ def self_check(program):
     for text in NONE:
         with contextlib.suppress(Broken):
             list(directives(text))
-            yield f"self-check: {text!r}: is taken for nginx's language"
+            yield f"self-check: {text!r}: is accepted as the nginx language"
     if fences_of(FILES["README.md"]) != ["server { listen 81; }\n"]:
         yield "self-check: fences of Markdown are not found"
     if group_of('"gzip" in "a" of /T/x.conf:12 wants 3', {"gzip"}, "/T") != '"gzip" in "..." of PATH:N wants N':
@@ -131,7 +131,7 @@ def self_check(program):
 
 
 def self_check_answers():
-    """What is said wrongly of answers."""
+    """Returns the wrong results for responses."""
     here = ["127.0.0.1:80"]
     for one, other, expected in ANSWERS:
         found = list(differences({"listens": here, "answers": one}, {"listens": here, "answers": other}))
@@ -140,14 +140,14 @@ def self_check_answers():
     if next(differences({"listens": here, "answers": {}}, {"listens": [], "answers": {}}), None) != ("", "listens", "127.0.0.1:80", ""):
         yield "self-check: a server that does not listen is not seen"
     if answered({"answers": {"a": (0, {}, ""), "b": (404, {}, "")}}) != 1:
-        yield "self-check: a request without an answer counts as answered"
+        yield "self-check: a request without a response is counted as answered"
     plan = plan_of([ASKED])
     if (plan["names"], plan["roots"], plan["origins"], plan["targets"][-2:]) != (["localhost", "a.test"], ["/srv/x"], ["127.0.0.1:81", "unix:/run/p"], ["/in/", "/in/x"]):
-        yield f"self-check: what is asked by {ASKED!r}: {plan}"
+        yield f"self-check: wrong requests for {ASKED!r}: {plan}"
 
 
 def self_check_run(program):
-    """What a run over FILES said wrongly."""
+    """Returns the wrong results of a run over FILES."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         (folder / "modules").mkdir()
@@ -174,4 +174,4 @@ def self_check_run(program):
         yield f"self-check: a run: expected {expected}, found {results}"
     for line in ("| owner/name | 6 | 4 | 3 | 1 | 0 |", '| 1 | 1 | "strange" is no good in "..." N | owner/name: sites/b.conf |'):
         if line not in said.getvalue():
-            yield f"self-check: a run does not say {line!r}: {said.getvalue()}"
+            yield f"self-check: the output of a run lacks {line!r}: {said.getvalue()}"

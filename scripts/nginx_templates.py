@@ -1,29 +1,28 @@
-"""Templates of nginx's language, filled with values that the directives around them accept.
+"""Fills templates of nginx configurations with values that the surrounding directives accept.
 
-`filled(text)` gives each text that the template can become: conditionals of Jinja, Liquid, Go, Mustache, Handlebars, ERB and EJS
-are taken all, none and each one alone (of the first MOST_ALONE), loops once, and places to fill in (`{{x}}`, `<%= x %>`, `%x%`,
-`__X__`, `@x@`, `!X!`, `${X}`, `$X`, `<x>`) get the value that the template itself gives where there is none, else one by the
-directive that they stand in, else by their own name. A text without any of these is its own only filling. Nothing of a template
-is evaluated.
+`filled(text)` returns each text that the template can produce. Conditionals of Jinja, Liquid, Go, Mustache, Handlebars, ERB and EJS
+are tried all, none, and each one alone (the first MOST_ALONE). Loops run once. Placeholders (`{{x}}`, `<%= x %>`, `%x%`, `__X__`,
+`@x@`, `!X!`, `${X}`, `$X`, `<x>`) get the default value of the template, or a value for the directive, or a value for their name.
+A text without any of these is returned unchanged. No code of a template is evaluated.
 """
 
 import re
 from typing import NamedTuple
 
-# Conditions of a template that are tried alone, beside all and none.
+# Number of conditions that are tried alone, in addition to all and none.
 MOST_ALONE = 8
 
 TAG = re.compile(
     r"\{%[-+~]?(?P<block>.*?)[-+~]?%\}|\{#(?P<remark>.*?)#\}|\{\{(?P<value>\{.*?\}|.*?)\}\}|<%(?P<ruby>.*?)%>", re.S
 )
-# What shells, panels and packagers fill in. nginx's own names of variables are lower case, and `?<name>` names a group of a regex.
+# Placeholders of shells, panels and packagers. nginx's variable names are lower case, and `?<name>` is a regex group.
 PLACE = re.compile(
     r"%(?P<panel>[a-zA-Z][a-zA-Z_0-9]*)%|__(?P<under>[A-Z][A-Z0-9_]*?)__|@(?P<at>[A-Za-z][\w.]*)@"
     r"|\$\{(?P<brace>[A-Z][A-Z0-9_]*|[a-z]+(?:\.\w+)+)(?::?-[^}]*)?\}|!(?P<bang>[A-Z][A-Z0-9_]+)!"
     r"|\$(?P<shell>[A-Z][A-Z0-9_]+)\b|(?<![?P])<(?P<angle>[A-Za-z][\w .-]*)>"
 )
 
-# Values of a whole argument, by its directive; the first pattern that matches counts.
+# Values of a whole argument by its directive; the first matching pattern is used.
 BY_DIRECTIVE = [
     (r"listen", "8080"),
     (r"server_name", "example.com"),
@@ -51,7 +50,7 @@ BY_DIRECTIVE = [
     (r"auth_basic", "off"),
 ]
 BY_DIRECTIVE = [(re.compile(pattern), value) for pattern, value in BY_DIRECTIVE]
-# Values by a name's own words.
+# Values by the words of a name.
 BY_NAME = [
     (r"ports?\d*", "8080"),
     (r"sock(et)?|lsnr", "/run/example.sock"),
@@ -72,7 +71,7 @@ BY_NAME = [
 ]
 BY_NAME = [(re.compile(pattern), value) for pattern, value in BY_NAME]
 
-# What a template itself says where nothing is given.
+# Default values in a template.
 DEFAULT = re.compile(r"""getenv\s+"\w+"\s+"([^"]+)"|\|\s*d(?:efault)?\(\s*["']?([\w./:=-]+)["']?\s*\)""")
 
 
@@ -81,13 +80,13 @@ class Value(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Branches of a conditional: each a condition (None: otherwise), whether it holds when that is false, and its parts."""
+    """A conditional. Each branch is a condition (None: else), whether it is negated, and its parts."""
 
     branches: list
 
 
 def word_kind(code, first):
-    """What a tag's code does: opens a choice, a loop or a part that is left out, goes on, closes, says a value or nothing."""
+    """Classifies a tag: opens a conditional, a loop or an omitted part, continues, closes, outputs a value, or nothing."""
     if first in ("if", "unless", "ifequal", "with", "case"):
         return "open"
     if first in ("for", "range", "each") or re.search(r"\bdo\b\s*(\|.*\|)?\s*$|forEach\(.*\{\s*$", code):
@@ -104,7 +103,7 @@ def word_kind(code, first):
 
 
 def kind_of(tag):
-    """A tag's kind and what it is about."""
+    """Returns the kind of a tag and its subject."""
     if tag["remark"] is not None:
         return "nothing", ""
     code = next(part for part in (tag["block"], tag["value"], tag["ruby"]) if part is not None)
@@ -133,7 +132,7 @@ def first_word(code):
 
 
 def condition(text):
-    """A condition's name, and whether it is asked for the opposite."""
+    """Returns the name of a condition, and whether it is negated."""
     negated = False
     while found := re.match(r"(not\b|!)\s*(?!=)", text):
         negated, text = not negated, text[found.end() :]
@@ -141,7 +140,7 @@ def condition(text):
 
 
 def parsed(text):
-    """The template's parts: texts, values and choices; None where its tags do not fit each other."""
+    """Returns the parts of a template (texts, values and conditionals), or None if its tags do not match."""
     stack, parts, at = [], [], 0
     for tag in TAG.finditer(text):
         parts.append(text[at : tag.start()])
@@ -177,7 +176,7 @@ def conditions_of(parts):
 
 
 def chosen(parts, holds):
-    """The parts that are left where `holds` tells which conditions hold."""
+    """Returns the parts that remain if `holds` decides the conditions."""
     for part in parts:
         if not isinstance(part, Choice):
             yield part
@@ -190,7 +189,7 @@ def chosen(parts, holds):
 
 
 def value_of(name, before, after):
-    """What stands for a value of this name behind and before these texts."""
+    """Returns a value for this name between these texts."""
     said = re.sub(r"#.*", "", before[max(before.rfind(char) for char in ";{}") + 1 :])
     words, next_char = said.split(), after[:1]
     if not words and (not after.strip(" \t") or after.lstrip(" \t")[0] in "\n{}" or next_char.isalpha()):
@@ -202,7 +201,7 @@ def value_of(name, before, after):
     if words and said[-1] in " \t\n\"'" and next_char in ("", *" \t\n;\"'"):
         for pattern, value in BY_DIRECTIVE:
             if pattern.fullmatch(words[0]):
-                # Two places of a server are two ports; a log's second word is its level or its format.
+                # Two placeholders of a server are two ports; the second argument of a log is its level or format.
                 if words[0] == "listen":
                     return str(8079 + before.count("listen"))
                 return {"error_log": "warn", "access_log": "combined"}.get(words[0], value) if len(words) > 1 else value
@@ -220,7 +219,7 @@ def value_of(name, before, after):
 
 
 def by_name(name):
-    """A value by the name's words, the last one first: a `cert_path` is a path. None where none is known."""
+    """Returns a value by the words of a name, the last one first (a `cert_path` is a path), or None."""
     words = re.findall(r"[a-z]+\d*", re.sub(r"([a-z])([A-Z])", r"\1_\2", name.split("|")[0]).lower())
     return next((value for word in reversed(words) for pattern, value in BY_NAME if pattern.fullmatch(word)), None)
 
@@ -234,7 +233,7 @@ def with_values(parts):
 
 
 def with_places(text):
-    """The text with what shells and panels fill in; `$X` only where the text itself does not set it."""
+    """Fills in the placeholders of shells and panels; `$X` only if the text does not set it."""
     said, at = "", 0
     for place in PLACE.finditer(text):
         name = next(group for group in place.groups() if group is not None)
@@ -247,7 +246,7 @@ def with_places(text):
 
 
 def filled(text):
-    """Every text that the template becomes, each under the name of its branches: `""` where there are none."""
+    """Returns every text that the template can produce, by the names of its branches (`""` without branches)."""
     parts = parsed(text)
     if parts is None:
         return {"": with_places(TAG.sub("", text))}

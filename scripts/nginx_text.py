@@ -1,10 +1,10 @@
-"""nginx's language as words with their places in a text, and what is rewritten so that a configuration loads anywhere.
+"""Parses the nginx language into words with positions, and rewrites a configuration so that it loads on any machine.
 
-`directives(text)` reads the text as nginx does. What `Rewriting` changes, it changes in the text that every server is given:
+`directives(text)` parses the text as nginx does. `Rewriting` changes the text that every server gets:
 
-- paths of files that a test opens are put below a folder; `root`, `alias` and what only requests open stay as they are,
-- hosts that would have to be looked up, and addresses to listen on that are another machine's, become addresses of 127.0.0.0/8,
-- `user` and `load_module` are dropped: the user is of another machine, and modules are loaded by the one who tests.
+- paths of files that a configuration test opens are moved below a folder; `root`, `alias` and files that only requests open stay,
+- hosts that would have to be resolved, and listen addresses of another machine, become addresses in 127.0.0.0/8,
+- `user` and `load_module` are removed: the user is from another machine, and the test loads the modules.
 """
 
 import ipaddress
@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 
 class Broken(Exception):
-    """The text is not nginx's language; says why."""
+    """The text is not in the nginx language; contains the reason."""
 
 
 class Word(NamedTuple):
-    """A word as it is after quotes and backslashes, and where it stands."""
+    """A word without quotes and backslashes, and its position."""
 
     text: str
     start: int
@@ -26,7 +26,7 @@ class Word(NamedTuple):
 
 
 class Directive(NamedTuple):
-    """A directive's words, the names of the blocks that it stands in, its end (behind `;` or `{`), and whether it opens a block."""
+    """The words of a directive, the names of its enclosing blocks, its last position (after `;` or `{`), and whether it opens a block."""
 
     words: list
     inside: tuple
@@ -39,7 +39,7 @@ class Directive(NamedTuple):
 
 
 def word_at(text, at):
-    """The word that begins there, as ngx_conf_read_token reads it."""
+    """Reads the word at this position, as ngx_conf_read_token does."""
     quote = text[at] if text[at] in "\"'" else ""
     start, said = at, ""
     at += len(quote)
@@ -50,7 +50,7 @@ def word_at(text, at):
             at += 2
         elif quote and char == quote:
             if text[at + 1 : at + 2] not in ("", " ", "\t", "\r", "\n", ";", "{", ")"):
-                raise Broken("a word goes on behind its quote")
+                raise Broken("a word continues after its quote")
             return Word(said, start, at + 1)
         elif not quote and (char in " \t\r\n;" or char == "{" and text[at - 1] != "$"):
             return Word(said, start, at)
@@ -61,7 +61,7 @@ def word_at(text, at):
 
 
 def directives(text):
-    """Every directive in the order of the text."""
+    """Returns all directives in the order of the text."""
     at, words, inside = 0, [], []
     while at < len(text):
         char = text[at]
@@ -92,12 +92,12 @@ def directives(text):
 
 
 def is_values(directive):
-    """Whether it is a line of a block whose lines are no directives."""
+    """Returns whether this is a line of a block without directives (such as `map`)."""
     return bool(directive.inside) and directive.inside[-1] in ("map", "geo", "types", "split_clients", "charset_map", "match")
 
 
 def names_of(text):
-    """Names of the directives."""
+    """Returns the names of the directives."""
     return {directive.name for directive in directives(text) if not is_values(directive)}
 
 
@@ -110,7 +110,7 @@ def upstreams_of(text):
     return {one.words[1].text for one in directives(text) if one.name == "upstream" and len(one.words) == 2}
 
 
-# Directives with a path that a test opens, and what kind of file that is.
+# Directives with a path that a configuration test opens, and the kind of the file.
 FILES = {
     "ssl_certificate": "certificate", "ssl_trusted_certificate": "certificate", "ssl_client_certificate": "certificate",
     "ssl_certificate_key": "key", "ssl_dhparam": "dhparam", "ssl_session_ticket_key": "ticket", "ssl_password_file": "text",
@@ -121,7 +121,7 @@ FILES = {
 }
 FILES |= {f"{kind}_{what}": FILES[what] for kind in ("proxy", "grpc", "uwsgi") for what in FILES if what.startswith("ssl_")}
 FILES |= {f"{kind}_{what}_path": "folder" for kind in ("proxy", "fastcgi", "scgi", "uwsgi") for what in ("cache", "temp")}
-# Directives that name a host to ask, and those of them that have no usual port.
+# Directives that name an upstream host, and those of them without a default port.
 NEEDS_PORT = {"fastcgi_pass", "uwsgi_pass", "scgi_pass", "memcached_pass"}
 PASSES = NEEDS_PORT | {"proxy_pass", "grpc_pass", "auth_http", "ssl_stapling_responder", "ssl_ocsp_responder"}
 HOST = re.compile(r"(?P<scheme>[a-z]+://)?(?P<host>\[[^\]]*\]|[^/:?#$\s]+)(?P<port>:[^/?#]*)?(?P<rest>.*)", re.S)
@@ -136,15 +136,15 @@ def is_address(host):
 
 
 class Rewriting:
-    """What is rewritten in one configuration. `place(path, kind)` makes the file of a path below the folder and says its new path;
-    `included(name, source)` says the paths that stand for an include of the text of `source`."""
+    """Rewrites one configuration. `place(path, kind)` creates the file of a path below the folder and returns its new path.
+    `included(name, source)` returns the paths that replace an include in the text of `source`."""
 
     def __init__(self, place, included, upstreams):
         self.place, self.included, self.upstreams = place, included, upstreams
         self.addresses = {}
 
     def text(self, text, source):
-        """The text as every server is given it."""
+        """Returns the text that every server gets."""
         edits = []
         for directive in directives(text):
             if not is_values(directive) or directive.name == "include":
@@ -181,7 +181,7 @@ class Rewriting:
                 yield from changed(which, self.place(which.text, FILES[name]))
 
     def listened(self, text):
-        """An address to listen on that this machine has."""
+        """Returns a listen address that exists on this machine."""
         if text.startswith("unix:"):
             return "unix:" + self.place(text[5:], "log")
         found = re.fullmatch(r"(\[[^\]]*\]|[^:\[]*?)(:\d[\d-]*)?", text)
@@ -192,11 +192,11 @@ class Rewriting:
         return self.local(found[1]) + (found[2] or "")
 
     def local(self, host):
-        """An address of this machine for a host: another one for each."""
+        """Returns a different address of this machine for each host."""
         return self.addresses.setdefault(host, f"127.0.1.{len(self.addresses) % 250 + 1}")
 
     def passed(self, text, needs_port, upstreams):
-        """Where to pass to, without a name that would have to be looked up."""
+        """Returns an upstream target without a name that would have to be resolved."""
         found = HOST.fullmatch(text)
         if not found or text.startswith(("unix:", "$", "http://unix:", "https://unix:")) or "$" in found["host"]:
             return text
@@ -208,19 +208,19 @@ class Rewriting:
 
 
 def is_path(text, kind):
-    """Whether an argument is a path that can be put elsewhere."""
+    """Returns whether an argument is a path that can be moved."""
     if not text or "$" in text or text in ("off", "stderr", "on"):
         return False
     return not text.startswith(("/dev/", "data:", "memory:", "engine:", "store:", *(("syslog:",) if kind == "log" else ())))
 
 
 def changed(word, new):
-    """The edit that puts `new` where the word stands."""
+    """Returns the edit that replaces the word by `new`."""
     if new != word.text:
         quoted = '"' + new.replace("\\", "\\\\").replace('"', '\\"') + '"' if re.search(r"[\s;{}\"'\\#]", new) else new
         yield word.start, word.end, quoted
 
 
 def below(folder, path):
-    """The path below `folder`, where a relative one is of nginx's own folder; none climbs out."""
+    """Returns the path below `folder`; a relative path starts at nginx's own folder. No path can leave it."""
     return folder + posixpath.normpath("/" + posixpath.join("etc/nginx" if not path.startswith("/") else "", path.lstrip("/")))

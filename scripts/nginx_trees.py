@@ -1,9 +1,9 @@
-"""Sources of configurations: which of their files may be nginx's, what they include, and a throw-away prefix for one of them.
+"""Finds configurations in source repositories, resolves their includes, and creates a temporary prefix for one of them.
 
-A configuration is a file, as its template is filled in one of its ways, with all that it includes. It is written below a folder
-of its own as `etc/nginx/candidate.conf`; what it includes is looked for among its source's files by the longest end of its path,
-the nearest first, then among those of the same owner, then in this machine's /etc/nginx. What is nowhere is an empty file, and
-counted.
+A configuration is a file (one of the texts that its template can produce) with everything that it includes. It is written below a
+separate folder as `etc/nginx/candidate.conf`. Included files are searched in its repository by the longest matching path suffix,
+the nearest first, then in other repositories of the same owner, then in this machine's /etc/nginx. A file that is not found is
+replaced by an empty one and counted.
 """
 
 import fnmatch
@@ -15,17 +15,17 @@ import subprocess
 from nginx_templates import filled
 from nginx_text import Broken, Rewriting, below, directives, includes_of, is_values, upstreams_of
 
-# Bounds of one file, in bytes, and of what one configuration includes, in files.
+# Maximum size of a file in bytes, and maximum number of included files.
 LARGEST = 400_000
 MOST_INCLUDED = 400
-# Names of files that may be a configuration; a fence of Markdown may be, too.
+# Names of files that can be a configuration. Code blocks in Markdown can be, too.
 LIKELY = re.compile(
     r"(\.(conf|nginx|tpl|stpl|tmpl|template|mustache|j2|erb|ejs|inc|include|vhost|sample|example|dist|cfg|default|params)|^[^.]+)$"
 )
-# What a template's name has more than the file that it becomes.
+# Extensions of template names.
 TEMPLATE_ENDS = (".j2", ".erb", ".tmpl", ".tpl", ".template", ".mustache", ".default", ".sample", ".dist", ".ejs")
 FENCE = re.compile(r"^[ \t]*```+[ \t]*([^\n]*)\n(.*?)^[ \t]*```+[ \t]*$", re.S | re.M)
-# A directive that tells a configuration of nginx from other files with braces and semicolons.
+# Directives that distinguish an nginx configuration from other files with braces and semicolons.
 TELLING = re.compile(
     r"(server|location|http|events|upstream|map|geo|stream|add_header|expires|listen|root|include|if|rewrite|return|index|try_files"
     r"|deny|allow|(proxy|fastcgi|uwsgi|scgi|grpc|ssl|gzip|brotli|auth|limit|real|client|access|error|log|open_file|more|worker"
@@ -35,7 +35,7 @@ TELLING = re.compile(
 
 
 class Source:
-    """The files of one repository below `folder`; `beside` are the other sources of its owner."""
+    """The files of one repository below `folder`; `beside` are the other repositories of its owner."""
 
     def __init__(self, name, folder):
         self.name, self.owner, self.folder, self.beside = name, name.split("/")[0], pathlib.Path(folder), []
@@ -54,7 +54,7 @@ class Source:
         return data.decode("utf-8", "surrogateescape") if len(data) <= LARGEST and b"\0" not in data else ""
 
     def candidates(self):
-        """Name and text of every configuration: a template's under each way of filling it that is another text."""
+        """Yields name and text of every configuration; a template yields each different text."""
         for file in self.files:
             base = file.rsplit("/", 1)[-1]
             if base.endswith((".md", ".markdown")):
@@ -67,12 +67,12 @@ class Source:
                         yield file, f"{name} ({label})" if label else name, label, one
 
     def find(self, pattern, near):
-        """Files that `include` of the pattern means in the file `near`: the nearest of those with the longest end of the path."""
+        """Returns the files that `include` with this pattern means in the file `near`: the nearest ones with the longest matching path suffix."""
         parts = [part for part in pattern.split("/") if part not in ("", ".", "..")]
         glob = bool(re.search(r"[*?\[]", pattern))
         if not parts or glob and len(parts) < 2:
             return []
-        # A pattern for sites does not mean the configuration that includes them.
+        # A pattern for sites does not include the configuration that contains it.
         fitting = (name for name in self.by_name if fnmatch.fnmatchcase(name, parts[-1]) and name != "nginx.conf")
         names = fitting if glob else [parts[-1]]
         found = [(file.split("/"), file) for name in names for file in self.by_name.get(name, ()) if file != near]
@@ -87,7 +87,7 @@ class Source:
 
 
 def fences_of(text):
-    """Fences of Markdown that say that they are nginx's, or nothing."""
+    """Returns the code blocks in Markdown with the language nginx or without a language."""
     return [fence[2] for fence in FENCE.finditer(text) if re.fullmatch(r"(nginx|nginxconf|conf|config)?(\s.*)?", fence[1], re.I)]
 
 
@@ -100,7 +100,7 @@ def looks_like_nginx(text):
 
 
 class Prefix:
-    """A throw-away folder with one configuration and all that it names."""
+    """A temporary folder with one configuration and all files that it refers to."""
 
     def __init__(self, folder, source, file, label, text, keys):
         self.folder, self.source, self.label, self.keys = str(folder), source, label, keys
@@ -116,7 +116,7 @@ class Prefix:
         self.text = self.rewriting.text(text, (source, file))
 
     def gather(self, source, file, text, depth):
-        """Finds what the text includes, and what that includes."""
+        """Finds the files that the text includes, recursively."""
         for pattern in includes_of(text):
             found = ([(owner, name) for name in owner.find(pattern, file)] for owner in (source, *source.beside))
             files = next(filter(None, found), [])
@@ -139,7 +139,7 @@ class Prefix:
         return str(self.conf / "included" / source.name.replace("/", "+") / file)
 
     def included(self, pattern, where):
-        """Paths that stand for the pattern of an include."""
+        """Returns the paths that replace the pattern of an include."""
         files = self.found.get((*where, pattern), ())
         if files:
             return [self.path_of(*file) for file in files]
@@ -156,7 +156,7 @@ class Prefix:
         return [new]
 
     def place(self, path, kind):
-        """Makes what a directive of this kind names, and says where."""
+        """Creates the file for a directive of this kind; returns its path."""
         new = below(self.folder, path)
         if kind == "folder":
             os.makedirs(new, exist_ok=True)
@@ -173,7 +173,7 @@ class Prefix:
 
 
 class Keys:
-    """What files of each kind hold; keys are made by openssl, once."""
+    """Returns the content of files of each kind; keys are created once with openssl."""
 
     def __init__(self, folder):
         self.folder, self.made = pathlib.Path(folder), {}
@@ -184,7 +184,7 @@ class Keys:
         if kind in self.made:
             return self.made[kind]
         if kind.startswith("geoip"):
-            # Four empty nodes, then what kind of database it is: 1 a country's, 2 a city's, 5 an organisation's.
+            # Four empty nodes, then the kind of the database: 1 country, 2 city, 5 organisation.
             edition = {"geoip country": 1, "geoip city": 2, "geoip org": 5}[kind]
             return bytes(96) + b"\xff\xff\xff" + bytes([edition]) + b"\4\0\0"
         return {
@@ -204,7 +204,7 @@ class Keys:
 
 
 def mmdb():
-    """A MaxMind database of one node that knows no address."""
+    """Returns a MaxMind database with one node and no address."""
 
     def said(text):
         return bytes([0x40 | len(text)]) + text.encode()

@@ -1,8 +1,8 @@
-"""Whether servers load a configuration: nginx in the contexts in which it may stand, then Myriad with the same files.
+"""Tests whether servers load a configuration: nginx in all contexts where it can be valid, then Myriad with the same files.
 
-nginx is asked with every module that it has, those of others included, and told what it misses (a zone, a format of the log, a
-variable, a certificate) as its own messages say; then with its own modules alone. Modules that run what a configuration says
-while it is tested (Lua, Perl, JavaScript, Passenger) are not loaded, so configurations that need them are none that nginx accepts.
+nginx runs with all its modules, including third-party ones. If its message names something missing (a zone, a log format, a variable, a
+certificate), this is added. Then it runs with its own modules only. Modules that execute code during a configuration test (Lua, Perl,
+JavaScript, Passenger) are not loaded, so configurations that need them count as refused by nginx.
 """
 
 import os
@@ -12,17 +12,17 @@ import subprocess
 
 from nginx_text import Broken, directives
 
-# Seconds of one run of a server, and what nginx may be told that it misses, in one context.
+# Seconds for one run of a server, and maximum number of additions per context.
 LONGEST = 10
 MOST_REPAIRS = 40
 
 RUNS_CODE = re.compile(r"lua|perl|_js_|passenger")
-# Modules that are in nginx's own source, though they are loaded.
+# Modules of nginx's own source that are built as dynamic modules.
 OWN = re.compile(r"ngx_(mail|stream|http_(geoip|image_filter|xslt_filter)|stream_geoip)_module\.so")
 FIRST = ("ndk_http_module.so", "ngx_stream_module.so", "ngx_mail_module.so")
 
-# A context's text around the include of the candidate: `missed` is what nginx was told that it misses. Without any server
-# nginx would not look into what servers inherit, as the variables of `proxy_set_header`: BESIDE is one.
+# The text around the include of the candidate in each context; `missed` contains the additions. Without a server, nginx does not check
+# inherited directives, such as variables in `proxy_set_header`, so BESIDE adds one.
 BESIDE = "server {\nlocation / {\n}\n}\n"
 CONTEXTS = {
     "http": "events {{}}\nhttp {{ {missed}\ninclude {unit};\n{beside}}}\n",
@@ -35,7 +35,7 @@ NEVER_MAIN = {"server", "location", "upstream", "map", "geo", "if", "set", "rewr
 
 
 def asked(command):
-    """How a command ended (None: not within LONGEST seconds), and what it said."""
+    """Returns the exit status of a command (None: timed out after LONGEST seconds), and its output."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST, check=False)
     except subprocess.TimeoutExpired:
@@ -62,7 +62,7 @@ class Nginx:
         self.own = [module for module in self.modules if OWN.fullmatch(os.path.basename(module))]
 
     def test(self, folder, conf, modules):
-        """Whether nginx loads the configuration, and its first error."""
+        """Returns whether nginx loads the configuration, and its first error."""
         loads = "".join(f"load_module {module};" for module in modules)
         command = [self.binary, "-t", "-e", "stderr", "-p", f"{folder}/", "-c", str(conf)]
         code, said = asked([*command, "-g", loads] if loads else command)
@@ -75,10 +75,10 @@ class Myriad:
         self.binary = binary
 
     def test(self, folder, conf):
-        """Whether Myriad loads the configuration, and all its errors."""
+        """Returns whether Myriad loads the configuration, and all its errors."""
         for _ in range(MOST_REPAIRS):
             code, said = asked([self.binary, "-t", "-e", "stderr", "-p", f"{folder}/", "-c", str(conf)])
-            # Another test beside this one may hold the address for a moment; nginx's tests do not mind.
+            # A parallel test can hold the address for a moment; nginx's tests ignore that.
             if "Address already in use" not in said:
                 break
         errors = [error for error in re.findall(r"^myriad: \[(?:emerg|crit|alert|error)\] (.*)", said, re.M)]
@@ -89,7 +89,7 @@ class Myriad:
 
 
 class Trial:
-    """One configuration, as nginx and Myriad are asked to load it."""
+    """One configuration that nginx and Myriad try to load."""
 
     def __init__(self, prefix):
         self.prefix, self.conf = prefix, prefix.conf / "nginx.conf"
@@ -97,11 +97,11 @@ class Trial:
         self.names = names_of(prefix)
 
     def contexts(self):
-        """Contexts in which it may stand, by the names in it."""
+        """Returns the contexts where the configuration can be valid, by its directive names."""
         return ("main",) if self.outer & MAIN else tuple(CONTEXTS) if self.outer & NEVER_MAIN else ("main", *CONTEXTS)
 
     def write(self, context, missed):
-        """Writes the configuration with what nginx was told that it misses."""
+        """Writes the configuration with the additions."""
         unit = str(self.prefix.conf / "candidate.conf")
         lines = " ".join(dict.fromkeys(missed["lines"]))
         self.prefix.write(unit, self.prefix.text)
@@ -117,7 +117,7 @@ class Trial:
         self.prefix.write(str(self.conf), text + ("\nevents {}\n" if missed["events"] else ""))
 
     def accepted(self, nginx):
-        """The context in which nginx loads it, and whether it needs the modules of others; None, and why not, if there is none."""
+        """Returns the context in which nginx loads it and whether it needs third-party modules, or None and the reason."""
         why = ""
         for context in self.contexts():
             missed = {"lines": [], "events": False}
@@ -128,13 +128,13 @@ class Trial:
                     return context, not nginx.test(self.prefix.conf, self.conf, nginx.own)[0]
                 if not self.repair(error, missed):
                     break
-            # The context that fits is the first in which something else than the place of a directive is wrong.
+            # The right context is the first one with another error than a misplaced directive.
             if not why or re.search(r"not allowed here|no \"events\"", why):
                 why = error
         return None, why
 
     def repair(self, error, missed):
-        """Whether nginx can be given what its message says is missing."""
+        """Returns whether the missing item in nginx's message could be added."""
         before = (list(missed["lines"]), missed["events"], len(self.made))
         for pattern, given in REPAIRS:
             if found := re.search(pattern, error):
@@ -147,7 +147,7 @@ class Trial:
         return self.prefix.stubs
 
     def zone(self, missed, name):
-        """Defines a zone, by the directives that use it."""
+        """Defines a zone of the kind that its directives need."""
         texts = [self.prefix.text, *self.prefix.texts.values()]
         words = [[word.text for word in one.words] for text in texts for one in directives(text)]
         users = {line[0] for line in words if name in line[1:2]}
@@ -161,7 +161,7 @@ class Trial:
             missed["lines"].append(f"limit_req_zone $binary_remote_addr zone={name}:1m rate=10r/s;")
 
     def file(self, missed, path):
-        """Makes an empty file, if it is of the prefix."""
+        """Creates an empty file if it is inside the prefix."""
         if os.path.normpath(path).startswith(self.prefix.folder) and not os.path.exists(path):
             self.made.append(path)
             self.prefix.write(path, "")
@@ -175,7 +175,7 @@ class Trial:
 
 
 def line(text):
-    """A repair that says a line."""
+    """Returns a repair that adds a line."""
     return lambda trial, missed, *found: missed["lines"].append(text.format(*found))
 
 
@@ -183,7 +183,7 @@ def events(trial, missed):
     missed["events"] = True
 
 
-# What nginx's messages say is missing, and how it is given: once for all servers that are asked.
+# nginx's messages about missing items, and how to add each item (once, for all tested servers).
 REPAIRS = [
     (r'no "events" section in configuration', events),
     (r'unknown "([a-z0-9_]+)" variable', line('map "" ${0} {{ default ""; }}')),
@@ -198,7 +198,7 @@ REPAIRS = [
 
 
 def group_of(message, names, folder):
-    """What a refusal is about: its message without paths and numbers, and without quoted words that are no directives."""
+    """Returns the message of a refusal without paths and numbers, and without quoted words that are not directives."""
     message = message.replace(folder, "")
 
     def kept(quoted):
@@ -210,7 +210,7 @@ def group_of(message, names, folder):
 
 
 def names_of(prefix):
-    """Names of all directives of a configuration."""
+    """Returns the names of all directives in a configuration."""
     names = set()
     for text in (prefix.text, *prefix.texts.values()):
         try:

@@ -1,8 +1,8 @@
-"""Reads which file of a Rust crate names something of which other, and finds the circles in that.
+"""Finds the dependencies between the files of a Rust crate, and the cycles in them.
 
-An arrow runs from the file that names a thing, in a `use` or by a path, to the file that defines the thing, through whatever
-hands the name on: `crate::Zone` is an arrow to the file of `Zone`, not to `lib.rs`. So neither `mod x;` nor `pub use x::Y;` is
-an arrow by itself. What is compiled for tests alone is left out. Calls of methods are not seen, as no type is named there.
+A file depends on another file if it names an item of it, in a `use` or by a path. Re-exports are followed: `crate::Zone` is a
+dependency on the file that defines `Zone`, not on `lib.rs`. So neither `mod x;` nor `pub use x::Y;` alone is a dependency. Code that is
+compiled only for tests is ignored. Method calls are not detected, because they do not name a type.
 """
 
 import collections
@@ -28,7 +28,7 @@ OPENING, CLOSING = set("([{"), set(")]}")
 
 
 def tokens_of(source):
-    """The words and signs of a source; a text in quotes is one token that begins with a quote."""
+    """Returns the tokens of a source; a string literal is one token that starts with a quote."""
     found, at = [], 0
     while at < len(source):
         match = TOKEN.match(source, at)
@@ -49,7 +49,7 @@ def tokens_of(source):
 
 
 def behind_group(tokens, at):
-    """The place behind the bracket that closes the one at `at`."""
+    """Returns the position after the bracket that closes the one at `at`."""
     depth = 0
     while at < len(tokens):
         depth += (tokens[at] in OPENING) - (tokens[at] in CLOSING)
@@ -60,7 +60,7 @@ def behind_group(tokens, at):
 
 
 def behind_item(tokens, at):
-    """The place behind the item, field or statement that begins at `at`, with its attributes."""
+    """Returns the position after the item, field or statement that starts at `at`, with its attributes."""
     while tokens[at:at + 2] == ["#", "["]:
         at = behind_group(tokens, at + 1)
     is_use = "use" in tokens[at:at + 8]
@@ -75,7 +75,7 @@ def behind_item(tokens, at):
 
 
 def without_tests(tokens):
-    """The tokens without what is compiled for tests alone."""
+    """Returns the tokens without code that is compiled only for tests."""
     kept, at = [], 0
     while at < len(tokens):
         if tokens[at:at + 4] == ["#", "[", "cfg", "("]:
@@ -90,13 +90,13 @@ def without_tests(tokens):
 
 
 class Module:
-    """A module: a file, or a part of one between braces."""
+    """A module: a file, or an inline module in one."""
 
     def __init__(self, file, parent, folder):
         self.file, self.parent, self.folder = file, parent, folder
         self.children, self.items = {}, set()
         self.imports, self.globs = {}, []
-        # What the module names: (path, the name under which a `pub use` hands it on, if one does).
+        # Paths that the module names: (path, the name of a re-export by `pub use`, if any).
         self.named = []
         self.words = collections.Counter()
 
@@ -110,7 +110,7 @@ class Module:
 
 
 def read_use(tokens, at, prefix, found):
-    """Reads one tree behind `use` into (path, name), the name of `*` being None; gives the place behind it."""
+    """Parses one tree after `use` into (path, name), with None for `*`; returns the position after it."""
     path = list(prefix)
     while at < len(tokens):
         token = tokens[at]
@@ -141,7 +141,7 @@ def read_use(tokens, at, prefix, found):
 
 
 class Reader:
-    """Reads the tokens of one module into it, and the files that it declares."""
+    """Parses the tokens of a module, and the files that it declares."""
 
     def __init__(self, module, tokens):
         self.module, self.tokens = module, tokens
@@ -219,7 +219,7 @@ def read_file(path, parent, folder):
 
 
 def look_up(module, name, seen):
-    """What a name stands for in a module: a Module, the path of the file that defines it, or None for another crate's."""
+    """Resolves a name in a module: a Module, the path of the file that defines it, or None for another crate."""
     if (id(module), name) in seen:
         return None
     seen = seen | {(id(module), name)}
@@ -238,7 +238,7 @@ def look_up(module, name, seen):
 
 
 def resolve(module, path, seen=frozenset()):
-    """What a path stands for, as seen from a module; as `look_up`."""
+    """Resolves a path, seen from a module; the result is as for `look_up`."""
     here, rest = module, list(path)
     if rest[0] == "crate":
         here, rest = module.top(), rest[1:]
@@ -253,13 +253,13 @@ def resolve(module, path, seen=frozenset()):
             break
         found = look_up(here, name, seen)
         if found is None and name not in here.imports:
-            return here.file  # made by a macro
+            return here.file  # created by a macro
         here = found
     return here
 
 
 def names_by_star(module):
-    """(name, file that defines it) of what a module uses through a `use x::*`."""
+    """Yields (name, defining file) of the items that a module uses through `use x::*`."""
     for path in module.globs:
         target = resolve(module, path)
         for name in module.words if isinstance(target, Module) else ():
@@ -270,14 +270,14 @@ def names_by_star(module):
 
 
 def arrows_of(source_folder):
-    """{file: {file: names}} of the crate whose sources are in a folder."""
+    """Returns {file: {file: names}} for the crate with sources in a folder."""
     arrows = collections.defaultdict(lambda: collections.defaultdict(set))
     for root in ("lib.rs", "main.rs"):
         if not (source_folder / root).exists():
             continue
         for module in read_file(source_folder / root, None, source_folder).all():
             for path, handed_on in module.named:
-                # A name that is only handed on is not used here.
+                # A re-exported name does not count as used here.
                 if handed_on and not module.words[handed_on]:
                     continue
                 target = resolve(module, path)
@@ -299,7 +299,7 @@ def reached(arrows, start):
 
 
 def circles_of(arrows):
-    """The sets of files of which each reaches all others, the largest first."""
+    """Returns the strongly connected sets of files, the largest first."""
     reach = {file: reached(arrows, file) for file in arrows}
     circles = {
         frozenset(other for other in reach[file] if file in reach.get(other, ()))
