@@ -5,6 +5,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 FUZZ ?=
 CARGO_DENY := 0.20.2
+MDBOOK := 0.5.4
 BENCH ?=
 MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
@@ -42,8 +43,10 @@ rpm: ## build the RPM with the same files, in target/packages
 	@$(MAKE) --no-print-directory dist
 	@CARGO="$(CARGO)" packaging/build-rpm
 
-site: ## build the documentation site, in target/site
-	@scripts/docs-site
+site: ## build the documentation site, in target/site (installs mdBook on first use)
+	@$(NEEDS_CARGO)
+	@[ "$$(mdbook --version 2>/dev/null)" = "mdbook v$(MDBOOK)" ] || $(CARGO) install --quiet --locked --version $(MDBOOK) --no-default-features --features search mdbook
+	@scripts/build-docs
 
 test-package: ## test the package in minimal Debian 12 and 13 roots: install, HTTPS, upgrade under load, purge (as root)
 	@$(NEEDS_CARGO)
@@ -93,6 +96,7 @@ lint: ## check layers, formatting and clippy
 	scripts/check-layers
 	scripts/compare-configurations --self-check
 	scripts/deny --self-check
+	scripts/build-docs --self-check
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
