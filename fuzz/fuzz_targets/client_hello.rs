@@ -6,7 +6,7 @@ use myriad_stream::preread::{Reading, read};
 
 fuzz_target!(|bytes: &[u8]| {
     let whole = read(bytes);
-    if let Reading::Done(hello) = &whole {
+    if let Reading::Done(Some(hello)) = &whole {
         assert!(hello.server_name.len() + hello.alpn.len() <= 2 * bytes.len());
     }
     // A verdict that is there does not change with what comes later.

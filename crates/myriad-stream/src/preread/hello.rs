@@ -14,7 +14,7 @@ const SUPPORTED_VERSIONS: u16 = 43;
 /// The longest name of a host, bytes (RFC 1035 section 2.3.4).
 const LONGEST_NAME: usize = 255;
 
-/// What a client asks for; all empty where it does not speak TLS.
+/// The parts of a client hello that variables show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hello {
     /// The name of the server (`$ssl_preread_server_name`).
@@ -25,16 +25,16 @@ pub struct Hello {
     pub protocol: &'static str,
 }
 
-/// How far a hello has come.
+/// Result of reading the first bytes of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// More bytes are to come.
+    /// The hello is incomplete.
     Partial,
-    /// It is whole, or the client does not speak TLS.
-    Done(Hello),
+    /// The hello is complete; `None` if the bytes are not a valid client hello, as from a client that does not speak TLS.
+    Done(Option<Hello>),
 }
 
-/// Reads the first bytes of a connection. What is no hello is [`Reading::Done`] with nothing in it.
+/// Reads the first bytes of a connection.
 pub fn read(bytes: &[u8]) -> Reading {
     if let [first, _, 1, version, minor, ..] = bytes
         && first & 0x80 != 0
@@ -42,17 +42,17 @@ pub fn read(bytes: &[u8]) -> Reading {
     {
         // A hello of SSL 2.0: TLS had it sent at first, long ago.
         let protocol = if *version == 0 { "SSLv2" } else { name_of(u16::from_be_bytes([*version, *minor])) };
-        return Reading::Done(Hello { protocol, ..Hello::default() });
+        return Reading::Done(Some(Hello { protocol, ..Hello::default() }));
     }
     let mut message = Vec::new();
     let mut rest = Bytes(bytes);
     loop {
         let Some((&kind, &major)) = rest.0.first().zip(rest.0.get(1)) else {
             let is_other = rest.0.first().is_some_and(|kind| *kind != HANDSHAKE && kind & 0x80 == 0);
-            return if is_other { nothing() } else { Reading::Partial };
+            return if is_other { Reading::Done(None) } else { Reading::Partial };
         };
         if kind != HANDSHAKE || major != 3 {
-            return if kind & 0x80 != 0 && bytes.len() < 5 { Reading::Partial } else { nothing() };
+            return if kind & 0x80 != 0 && bytes.len() < 5 { Reading::Partial } else { Reading::Done(None) };
         }
         let Some(length) = rest.0.get(3..5).map(|length| u16::from_be_bytes([length[0], length[1]])) else {
             return Reading::Partial;
@@ -61,20 +61,16 @@ pub fn read(bytes: &[u8]) -> Reading {
         let is_whole = whole.is_some();
         message.extend_from_slice(whole.unwrap_or(&rest.0[5..]));
         if message.first().is_some_and(|kind| *kind != CLIENT_HELLO) || length == 0 {
-            return nothing();
+            return Reading::Done(None);
         }
         if let Some(body) = body(&message) {
-            return Reading::Done(hello(body).unwrap_or_default());
+            return Reading::Done(hello(body));
         }
         if !is_whole {
             return Reading::Partial;
         }
         rest = Bytes(&rest.0[5 + usize::from(length)..]);
     }
-}
-
-fn nothing() -> Reading {
-    Reading::Done(Hello::default())
 }
 
 /// The body of a message, where all of it is there.

@@ -37,7 +37,7 @@ fn asked() -> Hello {
 
 #[test]
 fn name_protocols_and_highest_version_are_read() {
-    assert_eq!(read(&record(&full())), Reading::Done(asked()));
+    assert_eq!(read(&record(&full())), Reading::Done(Some(asked())));
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn hello_in_pieces_is_waited_for_to_its_last_byte() {
     for length in 0..bytes.len() {
         assert_eq!(read(&bytes[..length]), Reading::Partial, "{length}");
     }
-    assert_eq!(read(&[&bytes[..], b"more"].concat()), Reading::Done(asked()));
+    assert_eq!(read(&[&bytes[..], b"more"].concat()), Reading::Done(Some(asked())));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn hello_in_several_records_is_one() {
     let whole = full();
     for at in 1..whole.len() {
         let bytes = [record(&whole[..at]), record(&whole[at..])].concat();
-        assert_eq!(read(&bytes), Reading::Done(asked()), "{at}");
+        assert_eq!(read(&bytes), Reading::Done(Some(asked())), "{at}");
     }
 }
 
@@ -62,7 +62,7 @@ fn hello_in_several_records_is_one() {
 fn name_that_no_host_may_have_counts_as_none() {
     let named = |name: &[u8]| {
         let name = sized(2, &[&[0][..], &sized(2, name)].concat());
-        let Reading::Done(hello) = read(&record(&message(0x0303, &extension(0, &name)))) else {
+        let Reading::Done(Some(hello)) = read(&record(&message(0x0303, &extension(0, &name)))) else {
             panic!("the hello is whole")
         };
         hello.server_name
@@ -80,15 +80,15 @@ fn name_that_no_host_may_have_counts_as_none() {
 fn versions_without_the_extension_are_those_of_the_message() {
     for (version, name) in [(0x0300, "SSLv3"), (0x0301, "TLSv1"), (0x0302, "TLSv1.1"), (0x0303, "TLSv1.2")] {
         let hello = Hello { protocol: name, ..Hello::default() };
-        assert_eq!(read(&record(&message(version, b""))), Reading::Done(hello));
+        assert_eq!(read(&record(&message(version, b""))), Reading::Done(Some(hello)));
     }
     let old = [0x80, 46, 1, 0, 2, 0, 0];
-    assert_eq!(read(&old), Reading::Done(Hello { protocol: "SSLv2", ..Hello::default() }));
+    assert_eq!(read(&old), Reading::Done(Some(Hello { protocol: "SSLv2", ..Hello::default() })));
 }
 
 #[test]
 fn what_is_no_hello_is_passed_on_at_once() {
-    let nothing = Reading::Done(Hello::default());
+    let nothing = Reading::Done(None);
     for bytes in
         [&b"GET / HTTP/1.1\r\n"[..], b"S", b"\x16\x02", b"\x16\x03\x01\x00\x01\x02", b"\x16\x03\x01\x00\x00"]
     {
