@@ -1,6 +1,7 @@
 //! One client connection, as the service sees it.
 
-use std::cell::{Cell, OnceCell};
+use std::any::Any;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
@@ -41,14 +42,26 @@ impl Peer {
     }
 }
 
+/// Maximum number of times that a connection is passed to another listener, as in nginx.
+const MAX_PASSES: usize = 10;
+
+/// Where a connection was passed to.
+#[derive(Default)]
+struct Passed {
+    /// Address of the listener that it was passed to last; `None` for a unix socket.
+    address: Cell<Option<SocketAddr>>,
+    /// Values that are dropped with the connection, one for each time that it was passed.
+    held: RefCell<Vec<Box<dyn Any>>>,
+}
+
 /// A connection: its socket, who is on the other end, and what the driver keeps between requests.
 pub struct Connection {
     /// Serial number, unique in this process (`$connection`).
     pub id: u64,
     /// The socket's peer, before any `realip`.
     pub peer: Peer,
-    /// Number of the listener that accepted it, as given to [`crate::Worker::listen`].
-    pub listener: u32,
+    /// Number of the listener whose servers serve it, as given to [`crate::Worker::listen`].
+    listener: Cell<u32>,
     /// What the PROXY protocol said of the client; set before the first request, where it said something.
     pub proxied: OnceCell<Box<ProxyHeader>>,
     /// When it was accepted, milliseconds since the epoch (`$connection_time`).
@@ -62,6 +75,8 @@ pub struct Connection {
     /// Its seat was given to somebody else: it is to end.
     gives_way: Cell<bool>,
     local: OnceCell<Option<SocketAddr>>,
+    /// Set once the connection was passed to another listener.
+    passed: OnceCell<Box<Passed>>,
     tls: OnceCell<Box<TlsFacts>>,
     /// The client speaks plain HTTP to a port of TLS (nginx's 497).
     pub plain_to_tls: Cell<bool>,
@@ -80,7 +95,7 @@ impl Connection {
         Rc::new(Self {
             id,
             peer,
-            listener,
+            listener: Cell::new(listener),
             proxied: OnceCell::new(),
             accepted_ms: crate::clock::now_ms(),
             requests: Cell::new(0),
@@ -89,6 +104,7 @@ impl Connection {
             activity: Cell::new(Activity::idle(deadline::tick(), 0)),
             gives_way: Cell::new(false),
             local: OnceCell::new(),
+            passed: OnceCell::new(),
             tls: OnceCell::new(),
             plain_to_tls: Cell::new(false),
             sizes_records: Cell::new(false),
@@ -213,7 +229,7 @@ impl Connection {
     /// A stand-in for a connection that is still shaking hands, for rules that are asked about it: the same client and
     /// listener, and the name that was asked for.
     pub fn greeting(&self, server_name: Option<&str>) -> Rc<Self> {
-        let greeting = Self::greeting_of(self.id, self.listener, (self.peer, self.local()), server_name);
+        let greeting = Self::greeting_of(self.id, self.listener(), (self.peer, self.local()), server_name);
         if let Some(header) = self.proxied.get() {
             let _ = greeting.proxied.set(header.clone());
         }
@@ -238,8 +254,34 @@ impl Connection {
         self.socket.secure(session);
     }
 
-    /// The server's end of a TCP connection (`$server_addr`, `$server_port`); asked of the kernel once.
+    /// Returns the number of the listener whose servers serve the connection: the listener that accepted it, unless it was passed
+    /// to another.
+    #[inline]
+    pub fn listener(&self) -> u32 {
+        self.listener.get()
+    }
+
+    /// Passes the connection to another listener, as if it had been accepted there at `address`; `held` is dropped with the
+    /// connection. Returns false if it was passed too often already.
+    pub fn pass_to(&self, listener: u32, address: Option<SocketAddr>, held: Box<dyn Any>) -> bool {
+        let passed = self.passed.get_or_init(Box::default);
+        if passed.held.borrow().len() >= MAX_PASSES {
+            return false;
+        }
+        passed.held.borrow_mut().push(held);
+        passed.address.set(address);
+        self.listener.set(listener);
+        true
+    }
+
+    /// Returns the server's end of a TCP connection (`$server_addr`, `$server_port`): the address it was passed to, or that of the
+    /// socket.
     pub fn local(&self) -> Option<SocketAddr> {
+        self.passed.get().and_then(|passed| passed.address.get()).or_else(|| self.socket_address())
+    }
+
+    /// Returns the address of the socket; the kernel is asked once.
+    fn socket_address(&self) -> Option<SocketAddr> {
         *self.local.get_or_init(|| match self.peer {
             Peer::Inet(_) => {
                 let name = self.socket.with(|socket| rustix::net::getsockname(socket))?.ok()?;
@@ -269,7 +311,7 @@ impl Connection {
         if peer.port() == 0 {
             return None;
         }
-        TcpInfo::of(self.local()?, peer)
+        TcpInfo::of(self.socket_address()?, peer)
     }
 
     /// How many bytes the client has taken of all that was written to the connection; none where the kernel does not tell.

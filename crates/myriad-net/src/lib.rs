@@ -48,7 +48,7 @@ pub use raw_client::{Peeked, RawClient, Secured};
 pub use request_body::RequestBody;
 pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};
 pub use seats::{Relieved, Seat, Seats, Shortage};
-pub use service::{HandshakeFailure, Limits, Outcome, Service, StreamLimits};
+pub use service::{HandshakeFailure, Limits, Outcome, RawDriver, RawEnd, Service, StreamLimits};
 pub use timeouts::Timeouts;
 pub use tls::{Greeter, Offer as TlsOffer, TlsFacts};
 pub use udp_socket::{Arrival, UdpSocket};

@@ -17,7 +17,7 @@ use crate::connection::{Connection, Peer, next_serial};
 use crate::containment::{contain, spawn_vital};
 use crate::h3::{Hub, QuicPlace, Users, WeakUsers};
 use crate::seats::{Guard, Seats};
-use crate::service::{ConnectionEvent, Service};
+use crate::service::{ConnectionEvent, RawEnd, Service};
 use crate::socket::Socket;
 use crate::test_panic::test_panic;
 use crate::transport::Registered;
@@ -146,10 +146,16 @@ impl<S: Service> Worker<S> {
         let service = Rc::clone(&self.service);
         service.note(ConnectionEvent::Accepted);
         tokio::task::spawn_local(async move {
-            let driven = match service.raw(&connection) {
-                Some(driven) => contain(driven).await,
-                // Lent: what ends with the last who holds the connection must not find two.
-                None => contain(h1::drive(Rc::clone(&service), &connection)).await,
+            let driven = loop {
+                let Some(driver) = service.raw(&connection) else {
+                    // The driver borrows the connection: `Connection::end` counts the references to it.
+                    break contain(h1::drive(Rc::clone(&service), &connection)).await;
+                };
+                match contain(driver).await {
+                    Ok(RawEnd::Passed) => {}
+                    Ok(RawEnd::Closed) => break Ok(()),
+                    Err(panic) => break Err(panic),
+                }
             };
             if let Err(panic) = driven {
                 service.connection_lost(&connection, &panic);

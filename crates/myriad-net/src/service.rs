@@ -18,6 +18,18 @@ use crate::request_body::RequestBody;
 use crate::response::{Response, Sent};
 use crate::timeouts::Timeouts;
 
+/// How the driver of a connection whose bytes are not HTTP ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RawEnd {
+    /// The connection is over.
+    Closed,
+    /// The connection was passed to another listener ([`Connection::pass_to`]).
+    Passed,
+}
+
+/// Drives a connection whose bytes are not HTTP.
+pub type RawDriver = Pin<Box<dyn Future<Output = RawEnd>>>;
+
 /// A site: turns request heads into responses.
 ///
 /// All methods run on the worker's thread.
@@ -39,8 +51,9 @@ pub trait Service: 'static {
         false
     }
 
-    /// What drives a connection whose bytes are no version of HTTP (`stream`); none for a connection of HTTP. Asked once.
-    fn raw(&self, connection: &Rc<Connection>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
+    /// Returns the driver of a connection whose bytes are not HTTP (`stream`); `None` for a connection of HTTP. Called once for each
+    /// listener that serves the connection.
+    fn raw(&self, connection: &Rc<Connection>) -> Option<RawDriver> {
         let _ = connection;
         None
     }

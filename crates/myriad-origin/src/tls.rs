@@ -44,14 +44,11 @@ pub(crate) fn offer_http2(place: &mut OriginTlsPlace) {
     Arc::make_mut(&mut place.config).alpn_protocols = vec![b"h2".to_vec()];
 }
 
-/// The certificate that variables name, none where they come to nothing.
+/// Loads the certificate whose name contains variables; `None` if the name is empty.
 fn shown(exchange: &mut Exchange, pair: &NamedPair) -> Result<Option<OneCertificate>, MakeError> {
-    let certificate = eval(exchange, &pair.certificate)?;
-    if certificate.is_empty() {
-        return Ok(None);
-    }
-    let key = eval(exchange, &pair.key)?;
-    pair.files.load(&certificate, &key).map(|pair| Some(OneCertificate(pair))).map_err(MakeError::Tls)
+    let Exchange { request, frame } = exchange;
+    let loaded = pair.load(request, frame).map_err(MakeError::Tls)?;
+    Ok(loaded.map(OneCertificate))
 }
 
 fn eval(exchange: &mut Exchange, template: &Template) -> Result<Vec<u8>, MakeError> {

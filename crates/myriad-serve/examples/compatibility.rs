@@ -292,6 +292,14 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
                 "variables",
                 "`stream` has those of nginx's modules core, upstream, realip, limit_conn and ssl_preread, and of ssl those of the handshake and `$ssl_client_verify`; other variables of `http` mean nothing there",
             ),
+            (
+                "`$bytes_received`",
+                "counts what `ssl_preread` looked at once it is passed on; nginx counts what it reads after that",
+            ),
+            (
+                "`ssl_preread` on a `listen … ssl`",
+                "is not done: what the client sends by TLS is not looked at",
+            ),
             ("an address of `http`", "is refused where `stream` listens there too, with both places"),
             (
                 "a client that waits to be passed on",

@@ -104,7 +104,7 @@ pub(crate) fn settings(runtime: &Runtime, connection: &Connection) -> Option<Qui
     let server = runtime.server(runtime.hosts(connection)?.default);
     let choice = Choice {
         connection: connection.id,
-        listener: connection.listener,
+        listener: connection.listener(),
         peer: connection.peer,
         local: connection.local(),
     };

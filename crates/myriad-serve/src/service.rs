@@ -3,7 +3,6 @@
 use crate::greeting::certificates;
 use std::cell::RefCell;
 use std::fmt::{Arguments, Display};
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -11,7 +10,8 @@ use myriad_http::RequestHead;
 use myriad_log::Level;
 use myriad_net::service::{Behind, ConnectionEvent, Rejection};
 use myriad_net::{
-    Connection, HandshakeFailure, Limits, Outcome, QuicSettings, RequestBody, Sent, Service, StreamLimits,
+    Connection, HandshakeFailure, Limits, Outcome, QuicSettings, RawDriver, RequestBody, Sent, Service,
+    StreamLimits,
 };
 use myriad_stream::Streams;
 use myriad_tls::with_certificates;
@@ -148,7 +148,7 @@ impl Service for SiteService {
         }
     }
 
-    fn raw(&self, connection: &Rc<Connection>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
+    fn raw(&self, connection: &Rc<Connection>) -> Option<RawDriver> {
         self.streams.borrow().as_ref()?.drive(connection)
     }
 

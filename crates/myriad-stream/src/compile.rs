@@ -8,12 +8,12 @@ use myriad_conf::model::{HttpConf, ServerConf, ServerName, UpstreamConf};
 use myriad_conf::settings::{self, Settings};
 use myriad_conf::{Diagnostic, Model, Span, Text};
 use myriad_exchange::feature::{TableMaking, TableVariable};
-use myriad_exchange::runtime::{Listener, ServerId, ServerTls};
+use myriad_exchange::runtime::{Listener, NamedPair, ServerId, ServerTls};
 use myriad_exchange::traffic::{Traffic, TrafficZone};
 use myriad_gate::access::AccessSettings;
 use myriad_log::{AccessLog, BufferRules, ErrorLog, Format, LogTarget, Logs};
 use myriad_script::{Compiler, Predicates, ScriptError, ServerNames, Template};
-use myriad_tls::{ClientRules, Files, OriginConfig, ServerParts};
+use myriad_tls::{ClientRules, Files, NamedCertificates, OriginConfig, ServerParts};
 use myriad_upstream::{Address, Group, GroupConfig, PeerConfig, PeerStates, ResolverConfig};
 
 use crate::health_check;
@@ -21,6 +21,7 @@ use crate::limits::{self, Limits};
 use crate::names::StreamNames;
 use crate::runtime::{Content, PeerTls, Server, StreamGroup, StreamRuntime};
 use crate::settings::StreamSettings;
+use crate::sockets::Sockets;
 use crate::variables;
 
 /// What outlives a reload.
@@ -227,6 +228,7 @@ impl Compile<'_> {
             content,
             check: health_check::compile(checks, has_group, &mut self.errors),
             tls: self.tls(server, settings),
+            named: self.named_certificates(server),
             clients: self.clients(&server.settings),
             peer_tls: self.peer_tls(&server.settings, settings),
             access: server.settings.feature::<AccessSettings>().rules.as_slice().into(),
@@ -249,10 +251,7 @@ impl Compile<'_> {
         if settings.reject_handshake {
             return ServerTls::Rejects;
         }
-        let Some(first) = settings.certificates.first() else { return ServerTls::None };
-        if settings.certificates.iter().chain(&settings.keys).any(Text::has_variables) {
-            let error = "variables in \"ssl_certificate\" are not supported in stream";
-            self.errors.push(Diagnostic::error(first.span, error).help("name the file"));
+        if settings.certificates.is_empty() {
             return ServerTls::None;
         }
         let parts = ServerParts { settings, files: self.around.files, ordered: None, staples: &[] };
@@ -266,6 +265,29 @@ impl Compile<'_> {
                 ServerTls::None
             }
         }
+    }
+
+    /// Compiles the certificates of a server whose names contain variables.
+    fn named_certificates(&mut self, server: &ServerConf) -> Vec<NamedPair> {
+        let settings = &server.settings.tls;
+        let files = myriad_tls::named_certificates(settings, self.around.files).unwrap_or_else(|error| {
+            self.errors.push(*error);
+            None
+        });
+        let Some(files) = files else { return Vec::new() };
+        let is_clients = myriad_tls::is_clients(settings);
+        let pairs = settings.certificates.iter().zip(&settings.keys);
+        pairs.map(|pair| self.named_pair(pair, &files, is_clients)).collect()
+    }
+
+    fn named_pair(
+        &mut self,
+        (certificate, key): (&Text, &Text),
+        files: &Arc<NamedCertificates>,
+        is_clients: bool,
+    ) -> NamedPair {
+        let (certificate, key) = (self.template(certificate), self.template(key));
+        NamedPair { certificate, key, files: Arc::clone(files), is_clients }
     }
 
     fn clients(&mut self, settings: &Settings) -> Option<ClientRules> {
@@ -284,18 +306,15 @@ impl Compile<'_> {
     fn peer_tls(&mut self, settings: &Settings, own: &StreamSettings) -> Option<PeerTls> {
         let target = own.pass.as_ref().filter(|_| own.secures)?;
         let written = &settings.stream_origin()?.tls;
-        let pair = written.certificate.iter().chain(&written.key);
-        if let Some(named) = pair.into_iter().find(|name| name.has_variables()) {
-            let error = "variables in \"proxy_ssl_certificate\" are not supported in stream";
-            self.errors.push(Diagnostic::error(named.span, error).help("name the file"));
-            return None;
-        }
         let made = OriginConfig::of(written, target.span, self.around.files);
-        let OriginConfig { config, check, id, .. } = made.map_err(|error| self.errors.push(*error)).ok()?;
+        let OriginConfig { config, check, id, named } =
+            made.map_err(|error| self.errors.push(*error)).ok()?;
         let protocols: Vec<Vec<u8>> = own.peer_alpn.iter().map(|name| name.value.clone()).collect();
         let config = Arc::new(myriad_tls::asking_for_protocols(&config, &protocols));
         let name = self.template(written.name.as_ref().unwrap_or(target));
-        Some(PeerTls { config, check, name, id })
+        let pair = written.certificate.as_ref().zip(written.key.as_ref()).zip(named);
+        let certificate = pair.map(|(pair, files)| self.named_pair(pair, &files, true));
+        Some(PeerTls { config, certificate, check, name, id })
     }
 
     fn assignment(&mut self, name: &Text, value: &Text) -> Option<(Arc<myriad_script::Variable>, Template)> {
@@ -312,6 +331,9 @@ impl Compile<'_> {
     fn content(&mut self, settings: &StreamSettings) -> Content {
         if let Some(text) = &settings.answer {
             return Content::Return(self.template(text));
+        }
+        if let Some(target) = &settings.pass_to {
+            return Content::Pass(self.template(target));
         }
         let Some(target) = &settings.pass else {
             return Content::Nothing;
@@ -434,7 +456,7 @@ impl Compile<'_> {
         servers: Vec<Server>,
         listeners: HashMap<u32, Listener>,
     ) -> Result<StreamRuntime, Vec<Diagnostic>> {
-        let Self { stream, around, scripts, mut errors, groups, formats, resolvers, zones, .. } = self;
+        let Self { model, stream, around, scripts, mut errors, groups, formats, resolvers, zones, .. } = self;
         let names = scripts.finish().unwrap_or_else(|found| {
             // What was declared and has an error was told with its place.
             if errors.is_empty() {
@@ -451,6 +473,7 @@ impl Compile<'_> {
             listeners,
             datagrams,
             servers,
+            sockets: Sockets::of(model, around.listeners),
             groups,
             formats,
             names,

@@ -6,6 +6,7 @@ use myriad_conf::registry::{
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
+use myriad_upstream::Address;
 
 use crate::settings::StreamSettings;
 
@@ -15,6 +16,17 @@ const SERVER: Contexts = Contexts::STREAM_SERVER;
 /// Directives of streams that `http` has not, or that mean something else there.
 pub(crate) static ROWS: &[Directive] = &[
     Directive::new("proxy_pass", SERVER, ONE, Set::Settings(pass), "Where connections are passed on to."),
+    Directive::new(
+        "pass",
+        SERVER,
+        ONE,
+        Set::Settings(pass_to),
+        "Passes connections to another listening socket of the configuration.",
+    )
+    .differs(
+        "works after `ssl_preread` too; a connection that speaks TLS already is not passed to a socket with `ssl`, nor one that had a \
+         PROXY protocol header to a socket with `proxy_protocol` (500)",
+    ),
     Directive::new("return", SERVER, ONE, Set::Settings(answer), "Sends a text and closes the connection."),
     Directive::new("set", SERVER, TWO, Set::Settings(assign), "Sets a variable.").repeats(),
     Directive::new(
@@ -226,10 +238,11 @@ const fn tuning(name: &'static str) -> Directive {
     Directive::new(name, Contexts::STREAM, ONE, Set::Nothing, doc).no_effect("tables size themselves")
 }
 
-/// A server says one thing that is done with its connections.
+/// Refuses a second directive that handles the connections of a server.
 fn only(settings: &StreamSettings, args: &Arguments<'_>) -> Done {
-    if settings.pass.is_some() || settings.answer.is_some() {
-        return Err(Diagnostic::error(args.node.span, "a server has one \"proxy_pass\" or one \"return\""));
+    if settings.pass.is_some() || settings.pass_to.is_some() || settings.answer.is_some() {
+        let error = "a server has one \"proxy_pass\", one \"pass\" or one \"return\"";
+        return Err(Diagnostic::error(args.node.span, error));
     }
     Ok(())
 }
@@ -244,6 +257,19 @@ fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         return Err(args.error(0, message).help("write ADDRESS:PORT, unix:PATH or the name of an upstream"));
     }
     settings.pass = Some(target);
+    Ok(())
+}
+
+fn pass_to(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let settings = settings.feature_mut::<StreamSettings>();
+    only(settings, args)?;
+    let target = args.text(0)?;
+    if !target.has_variables() && Address::parse(&target.lossy(), None).is_err() {
+        let expected =
+            "the address of a listening socket, such as 127.0.0.1:8000, [::1]:8000 or unix:/run/site.sock";
+        return Err(args.invalid(0, expected));
+    }
+    settings.pass_to = Some(target);
     Ok(())
 }
 

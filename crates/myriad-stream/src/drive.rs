@@ -1,13 +1,12 @@
 //! A connection of TCP, from its first byte to its line in the log.
 
-use std::pin::Pin;
 use std::rc::Rc;
 
 use bytes::Bytes;
 use myriad_exchange::runtime::ServerId;
 use myriad_http::proxy_protocol;
 use myriad_log::Level;
-use myriad_net::{Connection, Peeked, Peer, RawClient};
+use myriad_net::{Connection, Peeked, Peer, RawClient, RawDriver, RawEnd};
 use myriad_upstream::{Dial, Dialed, OriginError, Stream};
 use tokio::io::AsyncWriteExt;
 
@@ -18,12 +17,12 @@ use crate::preread::{self, Reading};
 use crate::relay::{self, End, Terms};
 use crate::runtime::{Content, StreamGroup, Streams};
 use crate::session::{Ends, Session};
-use crate::{log, target};
+use crate::{log, pass, target};
 
 impl Streams {
     /// What serves a connection; none where it is not one of this block.
-    pub fn drive(self: &Rc<Self>, connection: &Rc<Connection>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
-        let listener = self.runtime.listeners.get(&connection.listener)?;
+    pub fn drive(self: &Rc<Self>, connection: &Rc<Connection>) -> Option<RawDriver> {
+        let listener = self.runtime.listeners.get(&connection.listener())?;
         let default = listener.hosts(connection)?.default;
         Some(Box::pin(serve(Rc::clone(self), Rc::clone(connection), default)))
     }
@@ -32,19 +31,24 @@ impl Streams {
 /// A session ends early: its status, which is 200 where nobody is to blame.
 type Ended = u16;
 
-/// Serves a connection until it ends.
-async fn serve(streams: Rc<Streams>, connection: Rc<Connection>, default: ServerId) {
+/// Serves a connection until it ends or is passed to another listener. As in nginx, a session that is passed is not logged.
+async fn serve(streams: Rc<Streams>, connection: Rc<Connection>, default: ServerId) -> RawEnd {
     let session = Session::new(streams, Rc::clone(&connection), default, false);
     let mut client = RawClient::new(connection);
     greet(&session);
     let entered = enter(&session, &client).await;
     session.count();
     let status = match entered {
-        Ok(_counted) => content(&session, &mut client).await,
-        Err(status) => status,
+        Ok(counted) => content(&session, &mut client, counted).await,
+        Err(status) => Some(status),
+    };
+    let Some(status) = status else {
+        session.status.set(200);
+        return RawEnd::Passed;
     };
     finish(&session, status);
     client.close();
+    RawEnd::Closed
 }
 
 /// Says who has come.
@@ -71,7 +75,7 @@ pub(crate) fn finish(session: &Session, status: u16) {
 
 /// What comes before the content: who the client is, whether it may come in, what it asks for. What counts it is returned.
 async fn enter(session: &Session, client: &RawClient) -> Result<Counted, Ended> {
-    let listener = session.streams.runtime.listeners.get(&session.connection.listener);
+    let listener = session.streams.runtime.listeners.get(&session.connection.listener());
     let hosts = listener.and_then(|listener| listener.hosts(&session.connection));
     if hosts.is_some_and(|hosts| hosts.proxy_protocol) {
         header(session, client).await?;
@@ -80,7 +84,7 @@ async fn enter(session: &Session, client: &RawClient) -> Result<Counted, Ended> 
     let counted = admit(session)?;
     if let Some(hosts) = hosts.filter(|_| listener.is_some_and(|listener| listener.secure)) {
         shake_hands(session, client, hosts).await?;
-    } else if session.server().settings.ssl_preread {
+    } else if session.server().settings.ssl_preread && session.tls().is_none() {
         preread(session, client).await?;
     }
     assign(session)?;
@@ -133,8 +137,10 @@ async fn preread(session: &Session, client: &RawClient) -> Result<(), Ended> {
         }
         Peeked::Closed | Peeked::TimedOut => return Err(200),
     };
-    let listener = session.streams.runtime.listeners.get(&session.connection.listener);
+    let listener = session.streams.runtime.listeners.get(&session.connection.listener());
     let hosts = listener.and_then(|listener| listener.hosts(&session.connection));
+    // The variables of a client that does not speak TLS are not found, as in nginx.
+    let Some(hello) = hello else { return Ok(()) };
     let name = hello.server_name.to_ascii_lowercase();
     if let Some(hosts) = hosts.filter(|_| !name.is_empty()) {
         let found = hosts.names.find(&name, &mut session.frame.borrow_mut()).map_err(|_| 500_u16)?;
@@ -153,22 +159,25 @@ pub(crate) fn assign(session: &Session) -> Result<(), Ended> {
     Ok(())
 }
 
-async fn content(session: &Session, client: &mut RawClient) -> u16 {
-    let group = match &session.server().content {
-        Content::Nothing => return no_handler(session),
-        Content::Return(text) => return answer(session, client, text).await,
-        Content::Group(group) => group,
+/// Does with the connection what its server says. Returns the status of the session; `None` if the connection was passed to another
+/// listener. `counted` is held as long as the connection counts for `limit_conn`.
+async fn content(session: &Session, client: &mut RawClient, counted: Counted) -> Option<u16> {
+    let status = match &session.server().content {
+        Content::Nothing => no_handler(session),
+        Content::Return(text) => answer(session, client, text).await,
+        Content::Pass(target) => return pass::run(session, target, Box::new(counted)).err(),
+        Content::Group(group) => proxy(session, client, group).await,
         Content::Named(name) => match target::named(session, name).await {
-            Ok(group) => return pass(session, client, &group).await,
-            Err(status) => return status,
+            Ok(group) => proxy(session, client, &group).await,
+            Err(status) => status,
         },
     };
-    pass(session, client, group).await
+    Some(status)
 }
 
 /// Tells of a server that says nothing of what its connections are for; its status.
 pub(crate) fn no_handler(session: &Session) -> u16 {
-    let message = format_args!("no handler for server: write proxy_pass or return{}", Ends(session));
+    let message = format_args!("no handler for server: write proxy_pass, pass or return{}", Ends(session));
     session.server().errors.write(Level::Error, Some(session.connection.id), message);
     500
 }
@@ -222,7 +231,7 @@ pub(crate) fn tell(session: &Session, error: &OriginError) {
 }
 
 /// Passes a connection on to a peer of a group.
-async fn pass(session: &Session, client: &mut RawClient, group: &StreamGroup) -> u16 {
+async fn proxy(session: &Session, client: &mut RawClient, group: &StreamGroup) -> u16 {
     let dial = match dial(session, group) {
         Ok(dial) => dial,
         Err(status) => return status,

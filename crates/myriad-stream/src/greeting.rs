@@ -1,13 +1,15 @@
 //! TLS with clients (`listen ... ssl`).
 
+use std::rc::Rc;
 use std::sync::Arc;
 
-use myriad_exchange::runtime::{Hosts, ServerId, ServerTls};
+use myriad_exchange::runtime::{Hosts, NamedPair, ServerId, ServerTls};
 use myriad_exchange::traffic::TlsEnd;
 use myriad_log::Level;
 use myriad_net::{Connection, Greeter, HandshakeFailure, RawClient, Secured};
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
+use rustls::sign::CertifiedKey;
 
 use crate::session::Session;
 
@@ -27,6 +29,22 @@ impl Greeting<'_> {
         });
         found.unwrap_or(self.hosts.default)
     }
+
+    /// Loads the certificates of a server whose names contain variables; `None` if one of them cannot be loaded, which is logged.
+    /// The variables are evaluated for a session of their own, so that values that the handshake changes are not remembered.
+    fn certificates(&self, server: ServerId, name: Option<&str>) -> Option<Vec<Arc<CertifiedKey>>> {
+        let greeting = self.session.connection.greeting(name);
+        let session = Session::new(Rc::clone(&self.session.streams), greeting, server, false);
+        session.real.set(self.session.real.get());
+        let loaded = NamedPair::load_all(&session.server().named, &session, &mut session.frame.borrow_mut());
+        match loaded {
+            Ok(certificates) => Some(certificates),
+            Err(error) => {
+                session.log(Level::Error, format_args!("{error} while SSL handshaking"));
+                None
+            }
+        }
+    }
 }
 
 impl Greeter for Greeting<'_> {
@@ -36,15 +54,16 @@ impl Greeter for Greeting<'_> {
 
     fn tls(&self, _: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
         let runtime = &self.session.streams.runtime;
-        let chosen = &runtime.server(self.server(hello.server_name())).tls;
-        let speaker = match chosen {
-            ServerTls::None => &runtime.server(self.hosts.default).tls,
-            chosen => chosen,
-        };
-        match speaker {
-            ServerTls::Speaks(config) => Some(Arc::clone(config)),
-            ServerTls::None | ServerTls::Rejects => None,
+        let mut id = self.server(hello.server_name());
+        if matches!(runtime.server(id).tls, ServerTls::None) {
+            id = self.hosts.default;
         }
+        let server = runtime.server(id);
+        let ServerTls::Speaks(config) = &server.tls else { return None };
+        let Some(pair) = server.named.first() else { return Some(Arc::clone(config)) };
+        let is_clients = pair.is_clients;
+        let certificates = self.certificates(id, hello.server_name())?;
+        Some(myriad_tls::with_certificates(config, certificates, is_clients))
     }
 }
 

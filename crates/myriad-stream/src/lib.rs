@@ -3,6 +3,7 @@
 //! ```text
 //! accepted -> [PROXY header] -> limit_conn -> allow, deny -> [TLS] -> [ssl_preread] -> set -> return
 //!                                                                                         -> proxy_pass -> relay -> log
+//!                                                                                         -> pass -> another listener
 //! ```
 //!
 //! A connection is one of its worker's as those of HTTP are: it takes a seat of `worker_connections`, a reload lets it end with
@@ -17,6 +18,7 @@
 //! | `session`, `names`, `variables` | one connection, and what scripts read of it |
 //! | `drive` | a connection from its first byte to its line in the log |
 //! | `preread` | the name and protocols of TLS that a client asks for, read before the connection is passed on |
+//! | `pass`, `sockets` | connections that other listening sockets of the configuration serve |
 //! | `target`, `relay`, `pace` | whom to connect to; bytes both ways, with rates and time-outs |
 //! | `greeting` | TLS with clients |
 //! | `udp` | datagrams: sessions of clients, and their ends |
@@ -35,11 +37,13 @@ mod limits;
 mod log;
 mod names;
 mod pace;
+mod pass;
 pub mod preread;
 mod relay;
 mod runtime;
 mod session;
 mod settings;
+mod sockets;
 mod target;
 mod udp;
 mod variables;

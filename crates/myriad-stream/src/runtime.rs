@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use myriad_bounded::Lru;
 use myriad_conf::settings::Network;
-use myriad_exchange::runtime::ServerTls;
-use myriad_exchange::runtime::{LimitCounts, Listener, ServerId};
+use myriad_exchange::runtime::{LimitCounts, Listener, NamedPair, ServerId, ServerTls};
 use myriad_exchange::traffic::TrafficZone;
 use myriad_exchange::worker::WorkerState;
 use myriad_gate::access::AccessRule;
@@ -23,6 +22,7 @@ use crate::health_check::StreamCheck;
 use crate::limits::Limits;
 use crate::names::StreamNames;
 use crate::settings::StreamSettings;
+use crate::sockets::Sockets;
 
 /// Most addresses made of variables that a worker remembers; a client may have its say in what they hold.
 const ADDRESSES: u64 = 1024;
@@ -34,6 +34,8 @@ pub struct StreamRuntime {
     /// The numbers of those that are sockets of UDP.
     pub(crate) datagrams: HashSet<u32>,
     pub(crate) servers: Vec<Server>,
+    /// Sockets that `pass` finds.
+    pub(crate) sockets: Sockets,
     pub(crate) groups: HashMap<String, Arc<StreamGroup>>,
     pub(crate) formats: Vec<Format>,
     pub(crate) names: StreamNames,
@@ -54,6 +56,8 @@ pub(crate) struct Server {
     pub check: Option<StreamCheck>,
     /// How TLS is spoken with clients.
     pub tls: ServerTls,
+    /// Certificates whose names contain variables; empty if none does.
+    pub named: Vec<NamedPair>,
     /// What clients must prove; none where they are not asked.
     pub clients: Option<ClientRules>,
     /// TLS with peers (`proxy_ssl`).
@@ -84,6 +88,8 @@ impl Server {
 /// How peers are spoken to by TLS.
 pub(crate) struct PeerTls {
     pub config: Arc<ClientConfig>,
+    /// `proxy_ssl_certificate`, if its name contains variables.
+    pub certificate: Option<NamedPair>,
     /// What a peer must prove; none where anybody is believed.
     pub check: Option<Arc<dyn CheckPeer>>,
     /// Who a peer must be (`proxy_ssl_name`, else what `proxy_pass` names).
@@ -98,6 +104,8 @@ pub(crate) enum Content {
     Nothing,
     /// `return`.
     Return(Template),
+    /// `pass`.
+    Pass(Template),
     /// `proxy_pass` to an `upstream` block, or a fixed address.
     Group(Arc<StreamGroup>),
     /// `proxy_pass` with variables.

@@ -36,7 +36,7 @@ pub(crate) struct Session {
     pub sent: Cell<u64>,
     /// `$status`; 0 while it goes on.
     pub status: Cell<u16>,
-    /// What the client said to open TLS with the peer (`ssl_preread`).
+    /// Client hello read by `ssl_preread`; unset if the client does not speak TLS.
     pub hello: OnceCell<Hello>,
     pub limited: Cell<Option<LimitStatus>>,
     pub attempts: Attempts,

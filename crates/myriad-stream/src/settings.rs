@@ -8,6 +8,8 @@ use myriad_conf::settings::Network;
 pub(crate) struct StreamSettings {
     /// `proxy_pass` of a server.
     pub pass: Option<Text>,
+    /// `pass` of a server.
+    pub pass_to: Option<Text>,
     /// `return` of a server.
     pub answer: Option<Text>,
     /// `set` of a server, in their order: variable and value.
@@ -65,6 +67,7 @@ pub(crate) struct StreamSettings {
 // What a server does with its connections is said by itself alone.
 myriad_conf::feature_settings!(StreamSettings, |around| Some(StreamSettings {
     pass: None,
+    pass_to: None,
     answer: None,
     assignments: Vec::new(),
     ..around.clone()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use myriad_log::Level;
 use myriad_script::Template;
+use myriad_tls::OneCertificate;
 use myriad_upstream::{
     Address, AddressError, Affinity, Group, GroupConfig, OriginTls, PeerConfig, PeerStates,
 };
@@ -88,11 +89,21 @@ pub(crate) fn tls(session: &Session) -> Result<Option<OriginTls>, u16> {
     let Some(tls) = &session.server().peer_tls else { return Ok(None) };
     let name = session.eval(&tls.name).map_err(|_| 500_u16)?;
     let name = String::from_utf8_lossy(&name);
+    let mut config = Arc::clone(&tls.config);
+    if let Some(pair) = &tls.certificate {
+        let loaded = pair.load(session, &mut session.frame.borrow_mut()).map_err(|error| {
+            session.log(Level::Error, format_args!("{error} while SSL handshaking to upstream"));
+            500_u16
+        })?;
+        if let Some(certified) = loaded {
+            Arc::make_mut(&mut config).client_auth_cert_resolver = Arc::new(OneCertificate(certified));
+        }
+    }
     Ok(Some(OriginTls {
-        config: Arc::clone(&tls.config),
+        config,
         name: without_port(&name).into(),
         check: tls.check.clone(),
-        // No connection is kept for another session: it needs to tell none apart.
+        // Connections are not kept for other sessions, so they need not be distinguished by their certificate.
         identity: tls.id | 1,
     }))
 }

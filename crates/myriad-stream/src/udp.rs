@@ -30,6 +30,7 @@ use tokio::sync::mpsc;
 use crate::admission::admit;
 use crate::drive::{assign, dial, finish, greet, no_handler, tell};
 use crate::pace::Pace;
+use crate::pass;
 use crate::runtime::{Content, StreamGroup, Streams};
 use crate::session::Session;
 use crate::target;
@@ -193,6 +194,7 @@ impl Door {
         let named;
         let group = match &session.server().content {
             Content::Nothing => return no_handler(session),
+            Content::Pass(_) => return pass::refuse_datagrams(session),
             Content::Return(text) => {
                 let Ok(text) = session.eval(text) else { return 500 };
                 if let Ok(datagram) = datagrams.try_recv() {

@@ -67,7 +67,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
          smtp_client_buffer smtp_greeting_delay smtp_capabilities smtp_auth starttls",
     ),
     ("google_perftools", NO_MODULE, "google_perftools_profiles"),
-    ("stream", NOT_YET, "pass proxy_downstream_buffer proxy_upstream_buffer"),
+    ("stream", NOT_YET, "proxy_downstream_buffer proxy_upstream_buffer"),
     ("stream", THIRD_PARTY, "mqtt mqtt_preread mqtt_set_connect mqtt_buffers"),
     (
         "removed",

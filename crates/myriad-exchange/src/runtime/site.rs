@@ -154,7 +154,7 @@ impl Runtime {
 
     /// Whether the clients of a connection's listener speak TLS.
     pub fn is_secure(&self, connection: &Connection) -> bool {
-        let listener = self.listeners.get(connection.listener as usize).and_then(Option::as_ref);
+        let listener = self.listeners.get(connection.listener() as usize).and_then(Option::as_ref);
         listener.is_some_and(|listener| listener.secure)
     }
 
@@ -222,7 +222,7 @@ impl Runtime {
 
     /// The servers that a connection may mean.
     pub fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
-        self.listeners.get(connection.listener as usize)?.as_ref()?.hosts(connection)
+        self.listeners.get(connection.listener() as usize)?.as_ref()?.hosts(connection)
     }
 
     /// An origin group by name.

@@ -1,0 +1,54 @@
+//! `pass`: a connection is served by the servers of another listening socket of the configuration, `http` or `stream`.
+
+use std::any::Any;
+
+use myriad_log::Level;
+use myriad_script::Template;
+use myriad_upstream::Address;
+
+use crate::session::{Ends, Session};
+
+/// Passes the connection of a session to the socket that `target` evaluates to; `held` is dropped with the connection. The error is
+/// the status that the session ends with.
+pub(crate) fn run(session: &Session, target: &Template, held: Box<dyn Any>) -> Result<(), u16> {
+    let log = |what: &str, name: &str| {
+        session.log(Level::Error, format_args!("{what} \"{name}\" while passing connection to port"));
+    };
+    let name = session.eval(target).map_err(|_| 500_u16)?;
+    let name = String::from_utf8_lossy(&name);
+    let address = Address::parse(&name, None).map_err(|error| {
+        log(&format!("{error} in pass"), &name);
+        500_u16
+    })?;
+    let Some(socket) = session.streams.runtime.sockets.find(&address) else {
+        log("port not found for", &name);
+        return Err(200);
+    };
+    if socket.secure && session.tls().is_some() {
+        log("cannot pass a connection that speaks TLS already to the \"ssl\" socket", &name);
+        return Err(500);
+    }
+    if socket.proxy_protocol && session.proxied().is_some() {
+        log(
+            "cannot pass a connection that had a PROXY protocol header to the \"proxy_protocol\" socket",
+            &name,
+        );
+        return Err(500);
+    }
+    let local = match address {
+        Address::Tcp(address) => Some(address),
+        Address::Unix(_) => None,
+    };
+    if !session.connection.pass_to(socket.number, local, held) {
+        log("stream pass cycle at", &name);
+        return Err(500);
+    }
+    Ok(())
+}
+
+/// Logs that datagrams cannot be passed; returns the status of the session.
+pub(crate) fn refuse_datagrams(session: &Session) -> u16 {
+    let message = format_args!("cannot pass udp connection{}", Ends(session));
+    session.server().errors.write(Level::Error, Some(session.connection.id), message);
+    500
+}

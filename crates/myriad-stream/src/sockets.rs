@@ -1,0 +1,55 @@
+//! The listening sockets of a configuration that `pass` finds by their address.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use myriad_conf::Model;
+use myriad_upstream::Address;
+
+/// A listening socket that connections can be passed to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Socket {
+    pub number: u32,
+    /// The socket has `ssl`.
+    pub secure: bool,
+    /// The socket has `proxy_protocol`.
+    pub proxy_protocol: bool,
+}
+
+/// The TCP and unix sockets of a configuration, by their names.
+#[derive(Debug, Default)]
+pub(crate) struct Sockets(HashMap<String, Socket>);
+
+impl Sockets {
+    /// Collects the sockets of a model; `numbers` are those of its listeners, by their names.
+    pub(crate) fn of(model: &Model, numbers: &HashMap<String, u32>) -> Self {
+        let mut sockets: HashMap<String, Socket> = HashMap::new();
+        for listen in
+            model.servers().flat_map(|server| &server.listens).filter(|listen| !listen.quic && !listen.udp)
+        {
+            let name = listen.socket_name();
+            let Some(number) = numbers.get(&name) else { continue };
+            let socket = Socket { number: *number, secure: false, proxy_protocol: false };
+            let socket = sockets.entry(name).or_insert(socket);
+            socket.secure |= listen.ssl;
+            socket.proxy_protocol |= listen.proxy_protocol;
+        }
+        Self(sockets)
+    }
+
+    /// Returns the socket that accepts connections to an address, as nginx finds it: the socket that is bound to the address, or to
+    /// every address of its family and port.
+    pub(crate) fn find(&self, address: &Address) -> Option<Socket> {
+        let at = |name: &str| self.0.get(name).copied();
+        match address {
+            Address::Unix(path) => at(&format!("unix:{}", path.display())),
+            Address::Tcp(address) => at(&address.to_string()).or_else(|| {
+                let any = match address.ip() {
+                    IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+                    IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+                };
+                at(&SocketAddr::new(any, address.port()).to_string())
+            }),
+        }
+    }
+}
