@@ -23,7 +23,7 @@ pub mod slice;
 mod transform;
 pub mod userid;
 
-pub use encoding::{Encodings, accepted, encodings};
+pub use encoding::{Encodings, accepted, encodings, is_compressed};
 pub use explained::explain;
 pub use filters::{body_of_subrequest, compiled as compiled_filters, names_utf8};
 pub use refusal::refusal;

@@ -20,7 +20,7 @@ pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> Answe
     let meta = page.meta();
     let length = page.body_len();
     let filtered = request.place().filters.change(meta.media_type()) || esi::is_filled(meta.cut());
-    let coding = if meta.no_transform || length == 0 || filtered || meta.status == 206 {
+    let coding = if meta.no_transform || length == 0 || filtered || meta.status != 200 && is_plain(meta) {
         Coding::Identity
     } else {
         let encodings = myriad_output::encodings(
@@ -36,6 +36,13 @@ pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> Answe
         return body_of(page, coding, encodings.varies);
     };
     body_of(page, coding, false)
+}
+
+/// Returns true if the page is sent as it is because of its status. A page that its origin compressed may be sent in that coding
+/// whatever its status is.
+#[cold]
+fn is_plain(meta: PageView<'_>) -> bool {
+    !myriad_output::is_compressed(meta.status) && (!meta.origin_encoded || meta.status == 206)
 }
 
 fn body_of(page: Page, coding: Coding, varies: bool) -> Answer {

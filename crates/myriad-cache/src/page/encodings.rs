@@ -35,8 +35,8 @@ pub(crate) fn first_encodings(
 ) -> [Option<Alternative<u8>>; ALTERNATIVES] {
     let mut alternatives = [const { None }; ALTERNATIVES];
     let offer = &exchange.request.place().offer;
-    let offered = meta.origin_encoded
-        || offer.gzip.as_ref().is_some_and(|rules| rules.fit(meta.media_type(), Some(body.len())));
+    let fits = || offer.gzip.as_ref().is_some_and(|rules| rules.fit(meta.media_type(), Some(body.len())));
+    let offered = meta.origin_encoded || myriad_output::is_compressed(meta.status) && fits();
     if offered && !meta.no_transform && meta.status != 206 && (1..=INLINE).contains(&body.len()) {
         alternatives[usize::from(slot(Coding::Gzip))] = encode(body, Coding::Gzip, Level::Fast);
     }

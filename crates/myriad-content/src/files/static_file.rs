@@ -309,10 +309,12 @@ fn answer(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
     let facts = ProxiedFacts { has_last_modified: true, has_etag: true, ..ProxiedFacts::default() };
     // What filters change on its way is compressed after them.
     let filtered = request.place().filters.change(&media_type);
-    let whole = filtered || request.received.head.fields().has(Known::Range);
+    let status = request.errors.forced_status.unwrap_or(200);
+    let is_plain = !myriad_output::is_compressed(status);
+    let whole = filtered || is_plain || request.received.head.fields().has(Known::Range);
     let encodings = myriad_output::encodings(request, &media_type, Some(file.length), facts, false);
     let mut answer = Answer::new(200, ResponseBody::None);
-    answer.varies_by_encoding = encodings.varies || found.varies;
+    answer.varies_by_encoding = encodings.varies && !is_plain || found.varies;
     answer.media_type = Some(media_type);
     answer.made_from = MadeFrom::File(Arc::clone(entry));
     answer.ranges = true;

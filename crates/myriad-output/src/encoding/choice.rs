@@ -39,6 +39,13 @@ impl Encodings {
     }
 }
 
+/// Returns true for the statuses whose bodies nginx compresses: others, such as redirects and 500, are sent as they are and have no
+/// `Vary` of `gzip_vary`.
+#[inline]
+pub fn is_compressed(status: u16) -> bool {
+    matches!(status, 200 | 403 | 404)
+}
+
 /// Judges an answer of `media_type` and `length` bytes. `forced` says that the origin compressed by itself, so that
 /// what `gzip` says does not matter.
 pub fn encodings(

@@ -9,7 +9,7 @@ mod proxied;
 mod settings;
 mod variables;
 
-pub use choice::{Encodings, accepted, encodings};
+pub use choice::{Encodings, accepted, encodings, is_compressed};
 pub use compile::offer;
 use myriad_exchange::feature::Feature;
 pub(super) use on_the_way::encode;

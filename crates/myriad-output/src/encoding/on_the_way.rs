@@ -8,7 +8,7 @@ use myriad_encode::{Coding, Level, StreamEncoder, compress, gzip_small};
 use myriad_http::body::BodyError;
 use myriad_net::ResponseBody;
 
-use super::choice::encodings;
+use super::choice::{encodings, is_compressed};
 use super::proxied::proxied_facts;
 use crate::transform::{Transform, transformed};
 use myriad_exchange::exchange::{Answer, Request, Tally, pulled};
@@ -16,7 +16,7 @@ use myriad_exchange::exchange::{Answer, Request, Tally, pulled};
 /// Wraps a streamed body in an encoder, where the place offers it and the client takes it.
 pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
     let nothing_offered = request.place().offer.is_empty();
-    if nothing_offered || !answer.compressible || !matches!(answer.status, 200 | 403 | 404) {
+    if nothing_offered || !answer.compressible || !is_compressed(answer.status) {
         return;
     }
     let length = match &answer.body {
