@@ -1,7 +1,7 @@
-/* Has a supervisor start its worker process under another program: preloaded into the supervisor (LD_PRELOAD), it puts the
-   words of MYRIAD_WORKER_UNDER, split at blanks, in front of what is spawned as /proc/self/exe.
+/* Makes a supervisor start its worker process under another program. Preloaded into the supervisor (LD_PRELOAD), it prepends the
+   words of MYRIAD_WORKER_UNDER, split at blanks, to the command that is spawned as /proc/self/exe.
 
-   valgrind cannot follow the supervisor to its worker by itself: below valgrind /proc/self/exe is valgrind. */
+   valgrind cannot follow the supervisor to its worker, because /proc/self/exe is valgrind itself under valgrind. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <spawn.h>

@@ -1,7 +1,7 @@
 <?php
-// A page that takes PHP a known time, /timed.php/MILLISECONDS/ANY-NAME, and says when it was done: X-Done-At, in seconds
-// since 1970. The field is set after the body is made, so all that is left to PHP is to hand both over in one write; the
-// stamp lies some tens of microseconds before that, which the bench counts against the server.
+// A page that takes PHP a given time, /timed.php/MILLISECONDS/ANY-NAME, and reports when it was finished: X-Done-At, in
+// seconds since 1970. The header is set after the body is created, so PHP only has to send both in one write. The timestamp
+// is some tens of microseconds before that write, which the benchmark attributes to the server.
 $milliseconds = min(60000, max(0, (int) (explode('/', $_SERVER['PATH_INFO'] ?? '')[1] ?? 300)));
 usleep($milliseconds * 1000);
 $page = '<!doctype html><title>timed</title><p>rendered in ' . $milliseconds . " ms</p>\n";

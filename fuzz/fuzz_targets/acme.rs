@@ -1,5 +1,5 @@
-//! What authorities say: certificates, windows of renewal, problems. No bytes make the client panic, and what it tells of them
-//! fits one line of a log.
+//! Responses of ACME servers: certificates, renewal windows, error documents. No input makes the client panic, and their
+//! description fits on one log line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

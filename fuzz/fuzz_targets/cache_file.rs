@@ -1,4 +1,4 @@
-//! Files of the page cache: whatever stands in one, reading it gives an error or the body it says it has.
+//! Files of the page cache: reading any content returns an error or the body that the header declares.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -6,10 +6,10 @@ use libfuzzer_sys::fuzz_target;
 use myriad_disk::examine;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of a header, the last eight of which are its checksum.
+/// Bytes of a header; the last eight are its checksum.
 const HEADER: usize = 128;
 
-/// A file whose checksums are right, so that it comes further than chance would let it.
+/// A file with correct checksums, because random ones would be refused early.
 #[derive(Arbitrary, Debug)]
 struct File<'a> {
     is_marker: bool,
@@ -18,9 +18,9 @@ struct File<'a> {
     head: [&'a [u8]; 4],
     encodings: Vec<(u8, &'a [u8], &'a [u8])>,
     body: &'a [u8],
-    /// What its header says against it: where, and which byte.
+    /// Changes to the header: position and byte.
     lie: Option<(u8, u8)>,
-    /// Bytes changed behind the header's back.
+    /// Changes to the bytes after the header.
     damage: Option<(u16, u8)>,
 }
 

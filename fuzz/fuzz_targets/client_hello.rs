@@ -1,4 +1,4 @@
-//! What a client says to open TLS, as `ssl_preread` reads it.
+//! The TLS client hello, as `ssl_preread` parses it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,7 +9,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Reading::Done(Some(hello)) = &whole {
         assert!(hello.server_name.len() + hello.alpn.len() <= 2 * bytes.len());
     }
-    // A verdict that is there does not change with what comes later.
+    // More bytes do not change a result.
     for length in 0..bytes.len().min(600) {
         if let Reading::Done(early) = read(&bytes[..length]) {
             assert_eq!(Reading::Done(early), whole);

@@ -1,4 +1,4 @@
-//! Configuration text: whatever it is, it is built or refused with findings that can be shown.
+//! Configuration text: any text is accepted, or refused with diagnostics that can be displayed.
 #![no_main]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What is said over the control socket and to the HTTP API: read without harm, and as the same when it is said back.
+//! Messages of the control socket and the HTTP API: parsing never panics, and a parsed message survives a round trip.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
         reply.write(&mut line);
         assert_eq!(Reply::parse(&line), Ok(reply));
     }
-    // What visitors put into keys reaches terminals as text only, and comes back as it was where it held no escape.
+    // Key bytes from clients reach a terminal only as plain text, and survive a round trip if they contain no escapes.
     let text = shown(bytes);
     assert!(!text.chars().any(char::is_control));
     if !bytes.contains(&b'\\') {

@@ -1,4 +1,4 @@
-//! Bodies of PROPFIND and LOCK: what is read of them is bounded, whatever a client sends.
+//! Bodies of PROPFIND and LOCK: the parsed result is bounded for any input.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -8,7 +8,7 @@ fuzz_target!(|body: &[u8]| {
     if let Ok(Asked::These(names)) = asked(body) {
         assert!(names.len() <= 256);
         assert!(names.iter().all(|name| name.space.len() <= 256));
-        // A name is written into the answer as it was read.
+        // Names are written into the response unchanged.
         assert!(names.iter().all(|name| !name.local.is_empty() && !name.local.contains(['<', '>', '&', '"', ' '])));
     }
     if let Ok(owner) = lock_info(body) {

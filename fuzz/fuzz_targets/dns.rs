@@ -1,4 +1,4 @@
-//! What name servers send: read without harm, and only where it answers the question.
+//! DNS responses: parsing never panics, and only a response to the question is accepted.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -8,7 +8,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (name, id) = ("www.example.org", 0x1234);
     for kind in [Kind::A, Kind::Aaaa, Kind::Srv] {
         let Some(said) = reply(bytes, id, name, kind) else { continue };
-        // Nobody who does not know the number of the question can answer it, nor answer another with the same bytes.
+        // A response with another query ID, or for another question, is not accepted.
         assert_eq!(bytes[..2], id.to_be_bytes());
         assert_eq!(reply(bytes, !id, name, kind), None);
         assert_eq!(reply(bytes, id, "www.example.com", kind), None);
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(servers.len() * 7 <= bytes.len() && servers.iter().all(|server| server.target.len() <= 255));
             assert!(addresses.iter().all(|address| address.is_ipv4() == (kind == Kind::A)));
             assert!(addresses.len() * 4 <= bytes.len());
-            // What is asked next is a name, or nothing is.
+            // The next query, if any, is for a valid name.
             assert!(alias.is_none_or(|alias| alias.is_empty() || alias.len() <= 255 || !is_name(&alias)));
         }
     }

@@ -1,4 +1,4 @@
-//! A page of an origin, read for what its head loads: each hint is one value of a `Link` field and can be nothing else.
+//! HTML of an upstream, searched for resources in its head: each hint is exactly one valid `Link` header value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Pages with ESI: any pieces come to the same, holes lie in the page, what is kept of them comes back, joint answers never panic.
+//! Pages with ESI: any pieces give the same result, holes are inside the page and survive a round trip, combined responses never panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 use myriad_fastcgi::{Decoder, Event, cgi};
 
-/// Output, error text and how the request ended; `None` if the stream is broken.
+/// Output, error text and final status of a request; `None` if the stream is malformed.
 fn decode(input: &[u8], step: usize) -> Option<(Vec<u8>, Vec<u8>, Option<String>)> {
     let mut decoder = Decoder::new();
     let mut buffer = BytesMut::new();

@@ -1,4 +1,4 @@
-//! Values of fields that decide about caching, ranges and encodings.
+//! Header values that control caching, ranges and encodings.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -48,7 +48,7 @@ fuzz_target!(|input: (u64, u8, &[u8])| {
     accelerators(text, number);
 });
 
-/// `Accept-Language`: what it comes to as a variant, the same each time.
+/// `Accept-Language`: its variant is deterministic.
 fn languages(text: &[u8]) {
     let fields: Fields = [("Accept-Language", text)].into_iter().collect();
     let rule = VaryRule::parse([&b"accept-language"[..]]).expect("a name");
@@ -60,7 +60,7 @@ fn languages(text: &[u8]) {
     assert_eq!(once, again);
 }
 
-/// What an origin says to accelerators alone, at any time.
+/// Headers of upstreams for accelerators, at any time.
 fn accelerators(text: &[u8], now: u64) {
     let announced = Announced { surrogate: Some((*b"myriad").into()), litespeed: true };
     let rules = Rules { announced, ..Rules::default() };

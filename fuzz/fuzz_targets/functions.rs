@@ -1,4 +1,4 @@
-//! Functions of texts: what one writes its reader reads, what is made is bounded, and nothing panics.
+//! Text functions: output can be decoded again and is bounded, and nothing panics.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Databases of addresses in the former format (`geoip_country` and its kin): looked up without harm, whatever the file holds.
+//! GeoIP databases in the legacy format (`geoip_country` and others): lookups never panic for any file.
 #![no_main]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,7 +15,7 @@ fuzz_target!(|input: (u128, Vec<u8>)| {
         if let Some(country) = database.country(address) {
             assert!(country.code.len() == 2 && country.continent.len() == 2);
         }
-        // What is shown was in the file, and is bounded.
+        // The result is part of the file and bounded.
         assert!(database.organisation(address).is_none_or(|text| text.len() < length.min(300)));
         if let Some(city) = database.city(address) {
             assert!(city.region.len() + city.city.len() + city.postal_code.len() < length);

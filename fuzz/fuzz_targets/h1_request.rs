@@ -1,4 +1,4 @@
-//! Request heads: whole and resumed reading agree, and what is read stands in the text.
+//! Request heads: parsing as a whole and resumed parsing agree, and all parsed parts are in the input.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Response heads and field blocks: a head depends on its own bytes only.
+//! Response heads and header blocks: the result depends only on the bytes of the head.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Streams of HTTP/3: any pieces mean the same, what was read is a request within its bounds, and what is answered reads back.
+//! HTTP/3 streams: any pieces have the same meaning, a parsed request is within its limits, and written responses parse again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,7 +6,7 @@ use myriad_http::RequestHead;
 use myriad_http::h1::HeadLimits;
 use myriad_http::h3::{Control, Decoder, Encoder, Event, Peer, RequestReader, Role};
 
-/// What a request stream came to, as text.
+/// Result of a request stream, as text.
 fn request(input: &[u8], step: usize) -> String {
     let (mut reader, mut head, mut seen) = (RequestReader::new(0), RequestHead::new(), String::new());
     let mut fields = Decoder::default();
@@ -36,7 +36,7 @@ fn request(input: &[u8], step: usize) -> String {
     seen + &format!("{:?}", reader.finish())
 }
 
-/// The fields of a request, written once more, are the same request.
+/// Checks that a request survives a round trip.
 fn read_back(head: &RequestHead) {
     let (mut encoder, mut section) = (Encoder::default(), Vec::new());
     Encoder::begin(&mut section);
@@ -58,7 +58,7 @@ fn read_back(head: &RequestHead) {
     );
 }
 
-/// What a one-way stream came to, as text.
+/// Result of a unidirectional stream, as text.
 fn one_way(input: &[u8], step: usize) -> String {
     let (mut peer, mut role, mut kept, mut seen) =
         (Peer::default(), Role::default(), Vec::new(), String::new());

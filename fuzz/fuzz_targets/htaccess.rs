@@ -1,4 +1,4 @@
-//! Rules of Apache: whatever they hold, what comes of them is sound, and no text of theirs is a directive of its own.
+//! Apache rules: any translation is a valid configuration, and no text of the rules becomes a directive.
 #![no_main]
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use myriad_conf::{MemoryLoader, Node};
 use myriad_import::{Options, translate};
 
-/// All directives that a translation is made of, but for those of [`TABLES`].
+/// All directives that a translation can contain, except those in [`TABLES`].
 const WRITTEN: &[&str] = &[
     "add_header",
     "auth_basic",
@@ -50,7 +50,7 @@ const WRITTEN: &[&str] = &[
     "try_files",
     "types",
 ];
-/// Blocks of entries that are no directives.
+/// Blocks with entries that are not directives.
 const TABLES: &[&str] = &["geo", "map", "types"];
 
 fn foreign<'n>(nodes: &'n [Node], found: &mut Vec<&'n Node>) {

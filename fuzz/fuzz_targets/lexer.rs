@@ -1,4 +1,4 @@
-//! Configuration text into words and blocks: every word is what stands where it is said to stand.
+//! Configuration text to words and blocks: the text at the position of each word is that word.
 #![no_main]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Lines of access and error logs, formats, and what they come to on a terminal: nothing is wider than the terminal, or steers it.
+//! Access and error log lines, formats, and terminal reports: no line is wider than the terminal or contains control characters.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! `No-Vary-Search` of an origin, and a visitor's query: what is left of it is made of its arguments, and stays as it is from then on.
+//! `No-Vary-Search` and queries: the canonical query contains only sent arguments and does not change if canonicalized again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

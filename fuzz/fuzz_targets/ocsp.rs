@@ -1,4 +1,4 @@
-//! What OCSP responders answer: whatever it is, it is judged in peace, and without a signature nothing is believed.
+//! OCSP responses: verification never panics, and nothing is trusted without a valid signature.
 #![no_main]
 
 use gullible::Gullible;
@@ -26,7 +26,7 @@ fuzz_target!(|answer: &[u8]| {
     for authorized in [false, true] {
         let verdict = id.check(answer, &root, authorized, 1_800_000_000, &[]);
         assert!(!matches!(verdict, Ok(_) | Err(OcspError::Revoked | OcspError::Unknown)));
-        // What is believed has the form that files are looked at for.
+        // A trusted response has the structure that is required for response files.
         if id.check(answer, &root, authorized, 1_800_000_000, &[&Gullible]).is_ok() {
             assert_eq!(check_form(answer), Ok(()));
         }

@@ -1,4 +1,4 @@
-//! A page of a site, read for the files that it loads, and configuration files of PHP, databases and Apache, read for their values.
+//! Pages, for the files that they load; configuration files of PHP, databases and Apache, for their values.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,10 +1,10 @@
-//! Pictures: whatever bytes come, they are refused or made into a picture of their kind, no larger than was asked for.
+//! Images: any bytes are refused or converted to an image of the right format that is not larger than requested.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use myriad_image::{Facts, Format, Kind, Made, Shape, Turn, Wish, make};
 
-/// What is asked for: the bits say what of it.
+/// The requested conversion, selected by bits.
 fn wish(bits: u32) -> Wish {
     let (width, height) = (bits >> 24 & 63, bits >> 16 & 63);
     let (width, height) = (width + 1, if height == 0 { Shape::ANY } else { height });
@@ -19,7 +19,7 @@ fn wish(bits: u32) -> Wish {
         interlace: bits & 64 != 0,
         transparency: bits & 128 != 0,
         formats: if bits & 256 != 0 { vec![Format::Webp] } else { Vec::new() },
-        // The room for them is made before they are read.
+        // Memory is allocated before decoding.
         max_pixels: 1 << 14,
         ..Wish::default()
     }

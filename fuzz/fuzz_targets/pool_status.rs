@@ -1,4 +1,4 @@
-//! What php-fpm tells of its pool: what is believed adds up, and other fields beside it change nothing.
+//! The status of a php-fpm pool: accepted figures add up, and unknown fields change nothing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

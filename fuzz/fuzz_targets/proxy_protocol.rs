@@ -1,4 +1,4 @@
-//! The PROXY protocol's header, and addresses that proxies pass on.
+//! PROXY protocol headers, and addresses that proxies forward.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     match &whole {
         Ok(Preface::Complete(length, header)) => {
             assert!(*length <= bytes.len() && *length <= LONGEST);
-            // What follows the header has no say in it, and no part of it is enough.
+            // Bytes after the header do not influence it, and a part of a header is not accepted.
             assert_eq!(parse(&bytes[..*length]), whole);
             assert_eq!(parse(&bytes[..length - 1]), Ok(Preface::Partial));
             if let Some(header) = header {

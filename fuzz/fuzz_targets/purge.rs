@@ -1,4 +1,4 @@
-//! Purges: whatever asks for one gives a purge that comes back from its bytes, or a refusal.
+//! Purges: any request is refused or gives a purge that survives a round trip.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

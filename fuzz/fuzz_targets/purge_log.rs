@@ -1,4 +1,4 @@
-//! The log of purges that a cache zone keeps: whatever stands in one, what is read of it can be written and read again.
+//! The purge log of a zone: parsed records of any file survive a round trip.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,7 +13,7 @@ fuzz_target!(|payloads: (bool, Vec<Vec<u8>>)| {
     let mut log = b"\x89Myrban\n\x01\0\0\0".to_vec();
     for payload in payloads {
         if framed {
-            // With lengths and checksums made right, a record comes further than chance would let it.
+            // Correct lengths and checksums, because random ones would be refused early.
             let mut frame = [0; FRAME];
             let length = payload.len() as u32;
             frame[..4].copy_from_slice(&length.to_le_bytes());

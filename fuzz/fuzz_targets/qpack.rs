@@ -1,5 +1,5 @@
-//! A connection of HTTP/3 whose client fills the table of fields: what its streams say does not depend on how they are cut, what
-//! waits is bounded, and what it is told makes sense.
+//! An HTTP/3 connection with a client that fills the QPACK table: the result does not depend on the pieces, blocked streams are
+//! bounded, and the decoder stream is valid.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,12 +7,12 @@ use myriad_http::RequestHead;
 use myriad_http::h1::HeadLimits;
 use myriad_http::h3::{Control, Event, Peer, RequestReader, Role};
 
-/// What a connection came to, as text: pieces of the encoder's stream between whole requests.
+/// Result of a connection, as text: pieces of the encoder stream between complete requests.
 fn run(input: &[u8], step: usize) -> String {
     let (mut peer, mut role, mut kept, mut seen) =
         (Peer::default(), Role::default(), Vec::new(), String::new());
     let (mut readers, mut head, limits) = (Vec::new(), RequestHead::new(), HeadLimits::default());
-    // RFC 9204 §4.2: the type of an encoder's stream; and room in the table.
+    // RFC 9204 §4.2: the type of the encoder stream, and the capacity of the table.
     assert_eq!(peer.receive(&mut role, &mut kept, &mut &b"\x02\x3f\xe1\x1f"[..]), Ok(Control::Partial));
     for (number, piece) in input.split(|byte| *byte == 0xfe).enumerate().take(64) {
         if number % 2 == 0 {
@@ -72,7 +72,7 @@ fn take(
 fuzz_target!(|data: &[u8]| {
     let Some((step, input)) = data.split_first() else { return };
     let (cut, whole) = (run(input, usize::from(*step).max(1)), run(input, usize::MAX));
-    // How often the client is told that entries have come depends on the pieces; what requests say does not.
+    // The number of acknowledgements depends on the pieces; the requests do not.
     let said = |seen: &str| seen.rsplit_once('\n').map(|(said, _)| said.to_owned());
     assert_eq!(said(&cut), said(&whole));
 });

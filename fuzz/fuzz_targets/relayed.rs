@@ -1,4 +1,4 @@
-//! Messages between processes that have the same sockets for QUIC: what is read of one is written as it was.
+//! Messages between processes that share QUIC sockets: a parsed message survives a round trip.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

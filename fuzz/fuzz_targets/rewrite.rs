@@ -1,4 +1,4 @@
-//! Rewrite programs: refused, or they run and leave the request whole.
+//! Rewrite programs: a program is refused, or it runs and leaves a valid request.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

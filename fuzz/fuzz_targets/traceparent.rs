@@ -1,4 +1,4 @@
-//! Contexts of traces that clients send (`traceparent`, `tracestate`), and what collectors answer.
+//! Trace contexts of clients (`traceparent`, `tracestate`), and collector responses.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

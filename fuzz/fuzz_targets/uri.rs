@@ -1,4 +1,4 @@
-//! Targets, paths, hosts and escapes.
+//! Request targets, paths, hosts and escapes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Sitemaps, `robots.txt` and lines of access logs: each address that is found can stand in a request line, and no other.
+//! Sitemaps, `robots.txt` and access log lines: each URL that is found is valid in a request line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

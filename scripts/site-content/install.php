@@ -1,6 +1,6 @@
 <?php
 // Fills a site made by scripts/site: php install.php database|install|content DIR
-// Each step is a process of its own, because WordPress decides at load time whether it is being installed.
+// Each step is a separate process, because WordPress decides at load time whether it is being installed.
 
 namespace Site;
 
@@ -37,18 +37,18 @@ function make_database($dir, $secrets) {
 
 function install($secrets) {
     require_once ABSPATH . 'wp-admin/includes/upgrade.php';
-    add_filter('pre_wp_mail', '__return_true'); // there is nobody to write to
+    add_filter('pre_wp_mail', '__return_true'); // no mail is sent
     wp_install('Ten Thousand Words', $secrets['ADMIN_USER'], 'admin@example.org', true, '', $secrets['ADMIN_PASSWORD']);
     update_option('blogdescription', 'A journal of slow things, served fast');
     update_option('permalink_structure', '/%postname%/');
     update_option('comment_moderation', 0);
-    update_option('comment_previously_approved', 0); // a comment shows at once: something to try
+    update_option('comment_previously_approved', 0); // comments appear at once, to try it out
     update_option('posts_per_page', 6);
 }
 
 function write_content() {
     wp_set_current_user(1);
-    mt_srand(10000); // the same site every time, so that figures compare
+    mt_srand(10000); // the same site every time, so that measurements can be compared
     global $wp_rewrite;
     $wp_rewrite->init();
     flush_rewrite_rules(false);

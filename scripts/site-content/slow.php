@@ -1,6 +1,6 @@
 <?php
-// A page that takes PHP a known time: /slow.php?ms=300, or /slow.php/300/ANY-NAME where an argument would
-// keep it from the cache. For tests and the bench; WordPress is not loaded.
+// A page that takes PHP a given time: /slow.php?ms=300, or /slow.php/300/ANY-NAME if a query string would prevent
+// caching. For tests and benchmarks; WordPress is not loaded.
 $asked = $_GET['ms'] ?? explode('/', $_SERVER['PATH_INFO'] ?? '')[1] ?? 300;
 $milliseconds = min(60000, max(0, (int) $asked));
 usleep($milliseconds * 1000);

@@ -1,5 +1,5 @@
 <?php
-// A small page, about one kilobyte, the same every time. For tests and the bench; WordPress is not loaded.
+// A small page, about one kilobyte, the same every time. For tests and benchmarks; WordPress is not loaded.
 header('Content-Type: text/html; charset=UTF-8');
 echo "<!doctype html>\n<title>small</title>\n<h1>A small page</h1>\n";
 foreach (array('red', 'orange', 'yellow', 'green', 'blue', 'indigo', 'violet') as $number => $colour) {

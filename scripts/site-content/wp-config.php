@@ -15,7 +15,7 @@ foreach (array('AUTH', 'SECURE_AUTH', 'LOGGED_IN', 'NONCE') as $purpose) {
     define($purpose . '_SALT', hash('sha256', $site['SALT'] . $purpose . 'salt'));
 }
 
-// The site answers under whatever name and port it is asked for, so that it can stand behind any server on any port.
+// The site accepts any host name and port, so that any server on any port can be placed in front of it.
 $host = isset($_SERVER['HTTP_HOST']) ? strtolower($_SERVER['HTTP_HOST']) : '';
 if (!preg_match('/^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?$/', $host)) {
     $host = 'localhost';
@@ -25,7 +25,7 @@ define('WP_HOME', $scheme . '://' . $host);
 define('WP_SITEURL', WP_HOME);
 unset($site, $purpose, $host, $scheme);
 
-// A site for trying and measuring: it calls nobody, and does nothing by itself while it is being measured.
+// A site for tests and measurements: it makes no outgoing requests and runs no background tasks.
 define('WP_HTTP_BLOCK_EXTERNAL', true);
 define('AUTOMATIC_UPDATER_DISABLED', true);
 define('DISABLE_WP_CRON', true);

@@ -1,10 +1,10 @@
-//! Hit rates of the store's eviction beside those of other caches, on seeded traces; the cache holds a tenth of the set.
+//! Compares the hit rates of the store's eviction with other caches on seeded traces. The cache has room for a tenth of the pages.
 //!
 //!     cargo run --release --manifest-path bench/eviction/Cargo.toml [-- --markdown]
 //!
-//! Each trace is run twice: with pages of one size, and with pages of many (`traces::bytes`), where the room is a tenth of
-//! the bytes of the set. All candidates are told the same bytes, those that a zone accounts. The first two traces are those
-//! that a figure is promised for; the others show that nothing was tuned to them alone.
+//! Each trace is run twice: with pages of one size, and with pages of different sizes (`traces::bytes`) and room for a tenth of
+//! the bytes. All candidates get the same page sizes, which include a zone's overhead. The first two traces have a target; the
+//! others show that the policy was not tuned to these two.
 
 mod policies;
 mod traces;
@@ -17,7 +17,7 @@ use policies::sieve::Sieve;
 use policies::zone::Myriad;
 use traces::Trace;
 
-/// Makes a candidate, given bytes of room and how many pages that is about.
+/// Creates a candidate from its capacity in bytes and the approximate number of pages in it.
 type Make = fn(u64, usize) -> Box<dyn Policy>;
 
 const CANDIDATES: [(&str, Make); 10] = [
@@ -32,10 +32,10 @@ const CANDIDATES: [(&str, Make); 10] = [
     ("SIEVE as published", |room, _| Box::new(Sieve::new(room))),
     ("LRU", |room, _| Box::new(Lru::new(room))),
 ];
-/// The libraries among them, by whose best the zone is judged.
+/// Range of the libraries in [`CANDIDATES`]; the zone is compared with the best of them.
 const LIBRARIES: std::ops::Range<usize> = 1..7;
 
-/// How a trace is run: its pages of one size, or of many.
+/// Page sizes of a run: one size, or different sizes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sizes {
     One,

@@ -1,17 +1,17 @@
-//! The traces: seeded, so that every run and every machine asks for the same pages.
+//! The traces. They are seeded, so every run on every machine requests the same pages.
 
-/// Pages of the set.
+/// Number of different pages.
 pub const SET: usize = 50_000;
 /// Requests of a trace.
 const REQUESTS: usize = 2_000_000;
 
-/// A trace: the pages in the order in which they are asked for.
+/// A trace: pages in the order of their requests.
 pub struct Trace {
     pub name: &'static str,
     pub pages: Vec<u32>,
 }
 
-/// All traces; the first two are those that the figures are promised for.
+/// Returns all traces; the first two have a target.
 pub fn all() -> Vec<Trace> {
     vec![
         Trace { name: "Zipf with scans", pages: with_scans(0.9, 20_000, 1) },
@@ -25,7 +25,7 @@ pub fn all() -> Vec<Trace> {
     ]
 }
 
-/// Draws ranks, each as often as its power says.
+/// Draws ranks with a Zipf distribution.
 struct Zipf(Vec<f64>);
 
 impl Zipf {
@@ -44,8 +44,8 @@ impl Zipf {
     }
 }
 
-/// Popularity by rank to the negative power; once in `apart` requests a crawler walks over pages that nobody else asks for, as
-/// many as a tenth of the set, each once.
+/// Zipf distribution with scans: with a probability of 1 in `apart` requests, a crawler requests as many unpopular pages as a
+/// tenth of the set, each once.
 fn with_scans(power: f64, apart: usize, seed: u64) -> Vec<u32> {
     let (mut rng, zipf) = (fastrand::Rng::with_seed(seed), Zipf::new(power));
     let mut trace = Vec::with_capacity(REQUESTS + SET);
@@ -60,7 +60,7 @@ fn with_scans(power: f64, apart: usize, seed: u64) -> Vec<u32> {
     trace
 }
 
-/// Popularity by rank; every `apart` requests one in `share` of the most popular tenth changes places with any other.
+/// Shifting popularity: after every `apart` requests, one in `share` of the most popular tenth is swapped with a random page.
 fn shifting(power: f64, apart: usize, share: usize, seed: u64) -> Vec<u32> {
     let (mut rng, zipf) = (fastrand::Rng::with_seed(seed), Zipf::new(power));
     let mut pages: Vec<u32> = (0..SET as u32).collect();
@@ -78,7 +78,7 @@ fn shifting(power: f64, apart: usize, share: usize, seed: u64) -> Vec<u32> {
         .collect()
 }
 
-/// A news site: new pages are most popular and grow old, older ones keep a long tail.
+/// A news site: new pages are most popular; older ones become less popular, with a long tail.
 fn news(seed: u64) -> Vec<u32> {
     let (mut rng, zipf) = (fastrand::Rng::with_seed(seed), Zipf::new(0.8));
     (0..REQUESTS)
@@ -89,10 +89,10 @@ fn news(seed: u64) -> Vec<u32> {
         .collect()
 }
 
-/// Bytes of a page: most are small, some are large; the same for each request.
+/// Returns the size of a page: most are small, some are large. It is the same for each request.
 pub fn bytes(page: u32) -> u32 {
     let mut rng = fastrand::Rng::with_seed(u64::from(page) ^ 0x5eed);
-    // Roughly normal, as a sum of twelve; then e to that.
+    // Log-normal: the exponential of a sum of twelve random numbers, which is approximately normal.
     let normal = (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
     (9.0 + 1.2 * normal).exp().clamp(200.0, 1_000_000.0) as u32
 }

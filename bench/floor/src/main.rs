@@ -1,8 +1,8 @@
-//! The floor: the least CPU that the kernel needs to move a response.
+//! The floor: a server that measures the minimum CPU time that the kernel needs to send a response.
 //!
-//! `floor PORT FILE [close]` answers every request on 127.0.0.1:PORT with the bytes of FILE, and with `close` ends the
-//! connection after each. One thread, one epoll, no HTTP: a request is whatever ends in CRLF CRLF. A server that costs 1.2
-//! times as much spends a fifth of the kernel's work on everything HTTP and caching ask of it.
+//! `floor PORT FILE [close]` answers every request on 127.0.0.1:PORT with the bytes of FILE; with `close` it closes the
+//! connection after each response. One thread, one epoll, no HTTP: any bytes up to CRLF CRLF are a request. If a server costs
+//! 1.2 times as much, all its work for HTTP and caching costs a fifth of the kernel's work.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,14 +11,14 @@ use std::os::fd::AsRawFd;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
-/// A client, the last bytes it sent, and how much of a response the socket has not taken yet.
+/// A client, the last bytes that it sent, and the number of response bytes that are not sent yet.
 struct Connection {
     stream: TcpStream,
     tail: [u8; 4],
     unsent: usize,
 }
 
-/// What becomes of a connection after it was served.
+/// The next step of a connection.
 enum Next {
     Read,
     Write,
@@ -81,7 +81,7 @@ fn serve(listener: &TcpListener, response: &[u8], close: bool) -> io::Result<()>
 }
 
 impl Connection {
-    /// Reads what is there, and answers when a request ended; or goes on writing the answer.
+    /// Reads available bytes and sends the response after a complete request, or continues to send the response.
     fn advance(&mut self, response: &[u8], close: bool) -> Next {
         if self.unsent == 0 {
             let mut buffer = [0; 4096];

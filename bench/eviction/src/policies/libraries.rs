@@ -1,4 +1,4 @@
-//! The libraries: each with its defaults and the room as its capacity, in one shard where that can be said.
+//! The libraries, with their defaults, the given capacity, and one shard if that can be configured.
 
 use foyer_memory::{
     Cache, CacheBuilder, CacheProperties, EvictionConfig, LfuConfig, LruConfig, S3FifoConfig, SieveConfig,
@@ -20,7 +20,7 @@ impl Policy for Moka {
         if !hit {
             self.0.insert(page, bytes);
         }
-        // What it puts off is done at once, so that its figure is the policy's.
+        // Run deferred work at once, so that the hit rate is that of the policy.
         self.0.run_pending_tasks();
         hit
     }

@@ -1,4 +1,4 @@
-//! The candidates. Each keeps pages in so much room, and says of each request whether its page was there.
+//! The candidates. Each stores pages up to a capacity, and reports for each request whether it was a hit.
 
 pub mod libraries;
 pub mod lru;
@@ -6,8 +6,8 @@ pub mod s3_fifo;
 pub mod sieve;
 pub mod zone;
 
-/// A cache that a trace is run through.
+/// A cache for running a trace.
 pub trait Policy {
-    /// A request for a page of so many bytes; whether it was there. Afterwards it is, if the policy wants it.
+    /// Requests a page with this size; returns whether it was a hit. After a miss the policy may store it.
     fn request(&mut self, page: u32, bytes: u32) -> bool;
 }

@@ -1,5 +1,5 @@
-//! S3-FIFO as published (Yang et al., SOSP 2023): a tenth of the room for newcomers, two hits to stay, a ghost queue as long
-//! as the main one. Written as simply as it can be, to have the zone's own variant beside it.
+//! S3-FIFO as published (Yang et al., SOSP 2023): a small queue with a tenth of the room, two hits to stay, a ghost queue with
+//! the length of the main queue. A simple implementation, to compare with the zone's variant.
 
 use std::collections::{HashMap, VecDeque};
 

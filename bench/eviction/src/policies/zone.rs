@@ -1,4 +1,4 @@
-//! Myriad's own: a zone in memory, as the server uses it, all its shards included.
+//! Myriad's cache: a zone in memory as in the server, with all its shards.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use myriad_store::{ALTERNATIVES, Admission, Completion, KeyRef, Metadata, Zone, 
 
 use super::Policy;
 
-/// What a page is said to weigh; nothing is allocated for it.
+/// Weight of a page; its bytes are not allocated.
 struct Page(usize);
 
 impl Metadata for Page {
@@ -35,20 +35,20 @@ fn plain(_: &[u8], _: &mut Vec<u8>) {}
 
 pub struct Myriad {
     zone: Zone<Page>,
-    /// What the zone adds to the bytes of a page: the other candidates are told the sum.
+    /// Bytes that the zone counts per page in addition to the page. The other candidates get the sum as the page size.
     overhead: u32,
 }
 
 impl Myriad {
     pub fn new(room: u64) -> Self {
-        // A zone keeps a sixty-fourth for what it remembers of keys that are not stored.
+        // A zone reserves a sixty-fourth for notes about keys that are not stored.
         let limits = ZoneLimits { memory_bytes: room as usize * 64 / 63, ..ZoneLimits::default() };
         let mut made = Self { zone: Zone::new("pages", limits), overhead: 0 };
         made.overhead = made.measured();
         made
     }
 
-    /// Bytes that a zone accounts for a page beside its own.
+    /// Measures the overhead of a zone per page, in bytes.
     fn measured(&self) -> u32 {
         let before = self.zone.stats().bytes;
         self.store(0, 0);

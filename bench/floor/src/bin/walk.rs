@@ -1,18 +1,18 @@
-//! The walk: asks for many pages, each by its number, over connections that stay open.
+//! The walk: a client that requests many numbered pages over keep-alive connections.
 //!
-//! `walk PORT CONNECTIONS in-order FIRST COUNT` asks for `/page/N` once for each number; `walk PORT CONNECTIONS at-random PAGES
-//! REQUESTS` for any of the first PAGES so many times. One line of JSON tells what came: answers, those from the cache
-//! (`X-Cache: HIT`), those that were no 200, bytes of heads, bodies and keys, seconds, and the slowest answer.
+//! `walk PORT CONNECTIONS in-order FIRST COUNT` requests `/page/N` once for each number; `walk PORT CONNECTIONS at-random PAGES
+//! REQUESTS` requests random ones of the first PAGES pages. It prints one line of JSON: number of responses, hits (`X-Cache:
+//! HIT`), responses that were not 200, bytes of heads, bodies and keys, seconds, and the slowest response.
 //!
-//! Each connection has a thread that waits for its answer: a client as simple as can be, whose own time is the same
-//! whatever it asks for.
+//! Each connection has a thread that waits for its response. The client is this simple so that its CPU time does not depend
+//! on the requested pages.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// What the pages are asked for, and how often.
+/// Order and number of the requests.
 #[derive(Clone, Copy)]
 enum Order {
     Each { first: u64, count: u64 },
@@ -20,7 +20,7 @@ enum Order {
 }
 
 impl Order {
-    /// The page of the `n`th request.
+    /// Returns the page of the `n`th request.
     fn page(self, n: u64) -> Option<u64> {
         match self {
             Self::Each { first, count } => (n < count).then(|| first + n),
@@ -29,7 +29,7 @@ impl Order {
     }
 }
 
-/// Splitmix: any number to one that looks like chance, the same in every run.
+/// Maps a number to a pseudo-random one (SplitMix), the same in every run.
 fn scattered(n: u64) -> u64 {
     let mut z = n.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -57,7 +57,7 @@ fn main() -> io::Result<()> {
     let order = match order.as_str() {
         "in-order" => Order::Each { first: number(a)?, count: number(b)? },
         "at-random" => Order::Random { pages: number(a)?, requests: number(b)? },
-        other => return Err(io::Error::other(format!("no such order: {other}"))),
+        other => return Err(io::Error::other(format!("unknown order: {other}"))),
     };
     let (port, connections) = (number(port)? as u16, number(connections)?);
     let next = AtomicU64::new(0);
@@ -92,18 +92,18 @@ fn walk(port: u16, order: Order, next: &AtomicU64) -> io::Result<Seen> {
     Ok(seen)
 }
 
-/// Reads one answer, which must tell its length and fit into the buffer: bytes of its head and of its body.
+/// Reads one response, which must have a Content-Length and fit into the buffer; returns the bytes of its head and body.
 fn answer(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<(usize, usize)> {
     let mut filled = 0;
     loop {
         let got = stream.read(&mut buffer[filled..])?;
         if got == 0 {
-            return Err(io::Error::other("the server hung up"));
+            return Err(io::Error::other("the server closed the connection"));
         }
         filled += got;
         let Some(end) = find(&buffer[..filled], b"\r\n\r\n") else { continue };
         let head = end + 4;
-        let length = content_length(&buffer[..head]).ok_or_else(|| io::Error::other("an answer without a length"))?;
+        let length = content_length(&buffer[..head]).ok_or_else(|| io::Error::other("a response without Content-Length"))?;
         if filled >= head + length {
             return Ok((head, length));
         }

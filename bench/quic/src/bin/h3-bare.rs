@@ -1,7 +1,7 @@
-//! A bare loop of quinn and h3: `h3-bare PORT CERTIFICATE KEY HEAD BODY` (files; certificate and key in PEM).
+//! A minimal server with quinn and h3: `h3-bare PORT CERTIFICATE KEY HEAD BODY` (files; certificate and key in PEM).
 //!
-//! Every request is answered with the bytes of BODY and the fields of HEAD, a line each: what a server of HTTP/3 costs at
-//! least that is made of these crates and does nothing but send. One thread.
+//! Every response has the body BODY and the header lines of HEAD. This is the minimum cost of an HTTP/3 server with these
+//! crates. One thread.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -46,7 +46,7 @@ fn main() -> Result<(), Failure> {
     let address = SocketAddr::from(([127, 0, 0, 1], port.parse()?));
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let endpoint = quinn::Endpoint::server(config, address)?;
-        // Whoever waits for it to be there tries this.
+        // The benchmark connects here to check that the server has started.
         let _ready = std::net::TcpListener::bind(address)?;
         while let Some(incoming) = endpoint.accept().await {
             tokio::spawn(serve(incoming, page.clone()));

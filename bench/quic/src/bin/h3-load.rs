@@ -1,9 +1,9 @@
 //! Loads an HTTP/3 server: `h3-load PORT HOST PATH CONNECTIONS STREAMS SECONDS [NAME:VALUE ...]`.
 //!
-//! Each connection keeps so many requests under way. Certificates are taken as they are: what is measured is the other end.
-//! It prints one line, `requests bytes failures again`: answers with 200 that were whole, the bytes of their bodies, what else
-//! came, and requests that were asked again on another connection, because the server was about to end theirs and had said that
-//! it would not look at them (RFC 9114 section 5.2). Every body must be as long as the first.
+//! Each connection has STREAMS requests in flight. Certificates are not verified. It prints one line, `requests bytes failures
+//! again`: complete responses with status 200, bytes of their bodies, all other responses, and requests that were repeated on
+//! another connection because the server was closing theirs and had rejected them (RFC 9114 section 5.2). Every body must have
+//! the length of the first one.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -21,7 +21,7 @@ use rustls::{DigitallySignedStruct, SignatureScheme};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Takes whatever certificate it is shown.
+/// Accepts any certificate.
 #[derive(Debug)]
 struct Trusting(Arc<CryptoProvider>);
 
@@ -43,7 +43,7 @@ impl ServerCertVerifier for Trusting {
         _: &CertificateDer<'_>,
         _: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General("QUIC knows TLS 1.3 only".into()))
+        Err(rustls::Error::General("QUIC supports only TLS 1.3".into()))
     }
 
     fn verify_tls13_signature(
@@ -60,7 +60,7 @@ impl ServerCertVerifier for Trusting {
     }
 }
 
-/// What is asked, and what came of it.
+/// The requests and their results.
 struct Load {
     host: String,
     path: String,
@@ -107,7 +107,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// One connection after the other, each with its requests.
+/// Opens one connection after another and sends requests on it.
 async fn keep_asking(load: Rc<Load>, server: SocketAddr, streams: usize) -> Result<(), Failure> {
     while Instant::now() < load.until {
         connect(Rc::clone(&load), server, streams).await?;
@@ -115,7 +115,7 @@ async fn keep_asking(load: Rc<Load>, server: SocketAddr, streams: usize) -> Resu
     Ok(())
 }
 
-/// One connection with its requests, until the server ends it.
+/// Sends requests on one connection until the server closes it.
 async fn connect(load: Rc<Load>, server: SocketAddr, streams: usize) -> Result<(), Failure> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let mut tls = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -145,7 +145,7 @@ async fn connect(load: Rc<Load>, server: SocketAddr, streams: usize) -> Result<(
 
 type Sender = h3::client::SendRequest<h3_quinn::OpenStreams, bytes::Bytes>;
 
-/// Asks one request after the other.
+/// Sends one request after another.
 async fn ask(load: Rc<Load>, mut sender: Sender) {
     while Instant::now() < load.until {
         match once(&load, &mut sender).await {
@@ -168,12 +168,12 @@ async fn ask(load: Rc<Load>, mut sender: Sender) {
     }
 }
 
-/// Whether a request was not looked at, because the connection was about to end.
+/// Returns whether a request was rejected because the connection was closing.
 fn is_rejected(error: &str) -> bool {
     ["H3_REQUEST_REJECTED", "H3_NO_ERROR", "is closing"].iter().any(|why| error.contains(why))
 }
 
-/// The length of an answer's body.
+/// Returns the length of a response body.
 async fn once(load: &Load, sender: &mut Sender) -> Result<u64, Failure> {
     let mut request = Request::get(format!("https://{}{}", load.host, load.path));
     for (name, value) in &load.fields {

@@ -1,7 +1,8 @@
-//! What TLS itself costs a server: rustls on a socket, and nothing around it.
+//! Measures the cost of TLS alone: rustls on a socket.
 //!
-//! `tls-bare PORT CERTIFICATE full|resumed` takes clients of 127.0.0.1:PORT through the handshake and closes when they do. One
-//! thread, one epoll. With `full` no session can be resumed, with `resumed` clients get two tickets, as from Myriad.
+//! `tls-bare PORT CERTIFICATE full|resumed` performs handshakes with clients of 127.0.0.1:PORT and closes a connection when its
+//! client does. One thread, one epoll. With `full` no session can be resumed; with `resumed` clients get two tickets, as from
+//! Myriad.
 
 use std::io::{self, ErrorKind};
 use std::net::{TcpListener, TcpStream};
@@ -87,7 +88,7 @@ fn serve(listener: &TcpListener, config: &Arc<ServerConfig>) -> io::Result<()> {
 }
 
 impl Client {
-    /// Takes in what is there and answers it; none where the client is done.
+    /// Processes available bytes and sends the response; returns `None` if the client has finished.
     fn goes_on(&mut self) -> Option<()> {
         loop {
             match self.tls.read_tls(&mut self.stream) {

@@ -1,9 +1,9 @@
-//! Makes handshakes of TLS 1.3, one after the other in each thread, and says how many there were.
+//! Performs TLS 1.3 handshakes, one after another in each thread, and prints their number.
 //!
-//! `tls-load PORT full|resumed SECONDS THREADS` connects to 127.0.0.1:PORT, shakes hands, says goodbye, reads to the end and
-//! begins anew. Every handshake is by TLS_AES_128_GCM_SHA256 over X25519, so that no server is measured by another choice of
-//! suite or group. With `full` no session is ever resumed; with `resumed` every thread uses the tickets that it got before,
-//! and a handshake that was not resumed counts as failed.
+//! `tls-load PORT full|resumed SECONDS THREADS` connects to 127.0.0.1:PORT, performs a handshake, sends close_notify, reads until
+//! the connection is closed, and repeats this. Every handshake uses TLS_AES_128_GCM_SHA256 and X25519, so that all servers are
+//! measured with the same suite and group. With `full` no session is resumed. With `resumed` every thread uses the tickets that
+//! it has received, and a handshake that is not resumed counts as failed.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -33,7 +33,7 @@ fn main() -> io::Result<()> {
     let workers: Vec<_> = (0..threads).map(|_| thread::spawn(move || load(port, resumes, end))).collect();
     let mut total = Count::default();
     for worker in workers {
-        let count = worker.join().map_err(|_| io::Error::other("a thread has panicked"))?;
+        let count = worker.join().map_err(|_| io::Error::other("a thread panicked"))?;
         total.done += count.done;
         total.failed += count.failed;
     }
@@ -78,7 +78,7 @@ fn shake(port: u16, config: &Arc<ClientConfig>) -> io::Result<HandshakeKind> {
         tls.write_tls(&mut stream)?;
     }
     stream.flush()?;
-    // Tickets are among what comes before the end.
+    // The server sends tickets before it closes.
     while let Ok(1..) = tls.read_tls(&mut stream) {
         tls.process_new_packets().map_err(io::Error::other)?;
         let _ = tls.reader().read(&mut [0; 1024]);
@@ -100,7 +100,7 @@ fn config(resumes: bool) -> Result<Arc<ClientConfig>, Error> {
     Ok(Arc::new(config))
 }
 
-/// Takes whatever it is shown: the client is not what is measured.
+/// Accepts any certificate: the client is not measured.
 #[derive(Debug)]
 struct Trusting;
 
@@ -139,11 +139,11 @@ impl ServerCertVerifier for Trusting {
     }
 }
 
-/// Each ticket serves once; every handshake brings at least one more.
+/// Stores tickets. Each ticket is used once; every handshake delivers at least one more.
 #[derive(Debug, Default)]
 struct Tickets(Mutex<Vec<Tls13ClientSessionValue>>);
 
-/// Most tickets that are kept.
+/// Maximum number of stored tickets.
 const KEPT: usize = 8;
 
 impl ClientSessionStore for Tickets {

@@ -1,7 +1,7 @@
-//! As much HTTP/1 as a client needs to know when its answer is whole.
+//! The part of HTTP/1 that a client needs to detect a complete response.
 
-/// Whether `answer` holds a whole response: a head, and a body that ends as its Content-Length or its chunks say. One that
-/// ends with the connection is never whole.
+/// Returns whether `answer` is a complete response: a head and a body, delimited by Content-Length or chunks. A body that is
+/// delimited by the close of the connection is never complete.
 pub fn is_whole(answer: &[u8]) -> bool {
     let Some(head) = head_length(answer) else { return false };
     let body = &answer[head..];
@@ -13,12 +13,12 @@ pub fn is_whole(answer: &[u8]) -> bool {
     chunked && chunks_ended(body)
 }
 
-/// Whether the status is 200.
+/// Returns whether the status is 200.
 pub fn is_ok(answer: &[u8]) -> bool {
     answer.starts_with(b"HTTP/1.1 200 ") || answer.starts_with(b"HTTP/1.0 200 ")
 }
 
-/// The value of the first field called `name`, once the head is there.
+/// Returns the value of the first header `name`, if the head is complete.
 pub fn field<'a>(answer: &'a [u8], name: &str) -> Option<&'a str> {
     let head = std::str::from_utf8(&answer[..head_length(answer)?]).ok()?;
     let mut fields = head.split("\r\n").skip(1).filter_map(|line| line.split_once(':'));
@@ -29,7 +29,7 @@ fn head_length(answer: &[u8]) -> Option<usize> {
     answer.windows(4).position(|four| four == b"\r\n\r\n").map(|end| end + 4)
 }
 
-/// Whether the last chunk is among them. Trailers are not known here: no server of the bench sends any.
+/// Returns whether the chunks include the last one. Trailers are not supported, since no server of the benchmark sends any.
 fn chunks_ended(mut body: &[u8]) -> bool {
     loop {
         let Some(end) = body.windows(2).position(|two| two == b"\r\n") else { return false };
@@ -52,7 +52,7 @@ fn chunks_ended(mut body: &[u8]) -> bool {
 mod tests {
     use super::{field, is_ok, is_whole};
 
-    /// The answer is whole with its last byte, and with no byte before it.
+    /// Asserts that the response is complete with its last byte and not earlier.
     fn assert_whole_at_its_end(answer: &[u8]) {
         for length in 0..answer.len() {
             assert!(!is_whole(&answer[..length]), "whole after {length} of {} bytes", answer.len());

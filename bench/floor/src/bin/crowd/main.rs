@@ -1,13 +1,12 @@
-//! The crowd: many clients that ask for one page at the same moment, and when each of them has it.
+//! The crowd: many clients that request one page at the same moment; measures when each of them has it.
 //!
 //! `crowd PORT CLIENTS FIELD < REQUEST` connects CLIENTS times to 127.0.0.1:PORT, waits until the server has had time to
-//! accept them all, sends REQUEST on every connection, and prints one line of JSON once the last answer is whole.
+//! accept them all, sends REQUEST on every connection, and prints one line of JSON when the last response is complete.
 //!
-//! FIELD names the response field in which the origin says when it was done (seconds since 1970). Times are told from that
-//! stamp and not from the length of the origin's work: a server is late by what passes between the origin's last byte
-//! and the client's, both read from the same machine's `CLOCK_REALTIME`, and nothing is assumed of when the origin began.
-//! Where the origin was asked more than once, its first answer counts. One thread and one epoll keep the client's own
-//! work per answer at a few microseconds; `client_cpu_ms` says what it was in all, as it is part of every figure.
+//! FIELD is the response header with the time when the upstream finished (seconds since 1970). Delays are measured from this
+//! timestamp to the last byte at the client, both with `CLOCK_REALTIME` of the same machine, so no assumption about the start
+//! of the upstream is needed. If the upstream got several requests, its first response counts. With one thread and one epoll,
+//! the client needs a few microseconds per response. `client_cpu_ms` is its total CPU time, which is part of every figure.
 
 mod answer;
 
@@ -22,12 +21,12 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Time for the server to accept the connections, so that the crowd's arrival is its requests only.
+/// Time for the server to accept the connections, so that only the requests arrive at the same moment.
 const SETTLE: Duration = Duration::from_millis(100);
-/// Longest time without any answer, in seconds.
+/// Maximum time without any response, in seconds.
 const PATIENCE: i64 = 60;
 
-/// One of the crowd: what it has got so far, and when (`CLOCK_REALTIME`, since 1970) it sent and had everything.
+/// One client: the received bytes, and the times (`CLOCK_REALTIME`, since 1970) of its request and of the complete response.
 struct Client {
     stream: TcpStream,
     received: Vec<u8>,
@@ -98,7 +97,7 @@ fn await_answers(crowd: &mut [Client]) -> io::Result<()> {
 }
 
 impl Client {
-    /// Takes what is there; whether the answer is whole now.
+    /// Reads available bytes; returns whether the response is complete.
     fn read(&mut self) -> io::Result<bool> {
         let mut buffer = [0; 1 << 14];
         match self.stream.read(&mut buffer) {
@@ -126,7 +125,7 @@ impl Client {
 
 fn report(crowd: &[Client], stamp: &str, spent: Duration) -> io::Result<()> {
     let stamps = crowd.iter().map(|client| client.stamp(stamp)).collect::<io::Result<BTreeSet<_>>>()?;
-    let origin = *stamps.first().ok_or_else(|| io::Error::other("a crowd of nobody"))?;
+    let origin = *stamps.first().ok_or_else(|| io::Error::other("the number of clients is zero"))?;
     let served = |client: &Client| client.served.unwrap_or_default();
     let late = sorted(crowd.iter().map(|client| milliseconds(origin, served(client))));
     let taken = sorted(crowd.iter().map(|client| milliseconds(client.asked, served(client))));
@@ -151,7 +150,7 @@ fn sorted(times: impl Iterator<Item = f64>) -> Vec<f64> {
     times
 }
 
-/// Milliseconds from one time to another, below zero where the second came first.
+/// Returns the milliseconds from one time to another; negative if the second is earlier.
 fn milliseconds(from: Duration, to: Duration) -> f64 {
     (to.as_secs_f64() - from.as_secs_f64()) * 1e3
 }
@@ -160,7 +159,7 @@ fn now() -> io::Result<Duration> {
     SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)
 }
 
-/// CPU time that this process, all of it one thread, has used.
+/// Returns the CPU time of this process, which has one thread.
 fn cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
