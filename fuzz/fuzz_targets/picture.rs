@@ -1,8 +1,18 @@
-//! Images: any bytes are refused or converted to an image of the right format that is not larger than requested.
+//! Images: any input is refused or converted to an image of the right format that is not larger than requested, within the
+//! memory that its pixels and its length allow. Work is bounded by the time limit of the fuzzer.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_image::{Facts, Format, Kind, Made, Shape, Turn, Wish, make};
+use myriad_image::{Facts, Format, Interrupt, Kind, Made, Shape, Turn, Wish, make};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// Maximum number of pixels that are read.
+const PIXELS: usize = 1 << 14;
+/// Memory beside pixels: tables of prefix codes (16 MB), chunks beside the pixels, blocks at the edges, tables of encoders.
+const BESIDE: usize = 40 << 20;
 
 /// The requested conversion, selected by bits.
 fn wish(bits: u32) -> Wish {
@@ -19,8 +29,7 @@ fn wish(bits: u32) -> Wish {
         interlace: bits & 64 != 0,
         transparency: bits & 128 != 0,
         formats: if bits & 256 != 0 { vec![Format::Webp] } else { Vec::new() },
-        // Memory is allocated before decoding.
-        max_pixels: 1 << 14,
+        max_pixels: PIXELS as u64,
         ..Wish::default()
     }
 }
@@ -29,7 +38,12 @@ fuzz_target!(|input: (u32, &[u8])| {
     let (bits, bytes) = input;
     let Some(kind) = Kind::of(bytes) else { return };
     let wish = wish(bits);
-    let Ok(Made::Anew { bytes, format: None }) = make(bytes, kind, &wish) else { return };
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    let made = make(bytes, kind, &wish, Interrupt::never());
+    let peak = MEMORY.peak_usage().saturating_sub(before);
+    assert!(peak < 16 * PIXELS + 16 * bytes.len() + BESIDE, "{peak} bytes of memory for a file of {}", bytes.len());
+    let Ok(Made::Anew { bytes, format: None }) = made else { return };
     assert_eq!(Kind::of(&bytes), Some(kind));
     let facts = Facts::read(kind, &bytes).expect("its own head");
     if let Shape::Resize { width, height } | Shape::Crop { width, height } = wish.shape

@@ -2,12 +2,18 @@
 
 use color_quant::NeuQuant;
 
+use crate::fault::Fault;
+use crate::interrupt::Interrupt;
 use crate::pixels::{DEPTH, Pixels};
 
 /// How many colors a palette holds.
 pub(crate) const MOST: usize = 256;
-/// Every so many pixels are looked at to find the best colors: 1 is all, 30 the fewest; the crate's middle way.
+/// The colors are learned from each tenth pixel: the crate's middle way between 1 and 30.
 const EVERY: i32 = 10;
+/// Maximum number of pixels that colors are learned from. Of larger pictures they are taken at even distances.
+const MOST_LEARNED: usize = 1 << 20;
+/// Number of pixels between two checks of the interrupt: some milliseconds.
+const CHECK_EVERY: usize = 1 << 16;
 
 /// A picture as numbers of colors.
 pub(crate) struct Few {
@@ -41,17 +47,27 @@ pub(crate) fn exact(pixels: &Pixels) -> Option<Few> {
 }
 
 /// The picture in at most `most` colors that are close to its own.
-pub(crate) fn close(pixels: &Pixels, most: usize) -> Few {
-    let found = NeuQuant::new(EVERY, most, &pixels.data);
+pub(crate) fn close(pixels: &Pixels, most: usize, interrupt: Interrupt<'_>) -> Result<Few, Fault> {
+    let (all, _) = pixels.data.as_chunks::<DEPTH>();
+    let found = match all.len().div_ceil(MOST_LEARNED) {
+        0 | 1 => NeuQuant::new(EVERY, most, &pixels.data),
+        step => {
+            NeuQuant::new(EVERY, most, all.iter().step_by(step).copied().collect::<Vec<_>>().as_flattened())
+        }
+    };
     let mut colors = found.color_map_rgba().as_chunks::<DEPTH>().0.to_vec();
     colors.truncate(most.min(MOST));
-    let numbers = pixels.each().map(|pixel| found.index_of(&pixel) as u8).collect();
-    Few { colors, numbers }
+    let mut numbers = Vec::with_capacity(all.len());
+    for part in all.chunks(CHECK_EVERY) {
+        interrupt.check()?;
+        numbers.extend(part.iter().map(|pixel| found.index_of(pixel) as u8));
+    }
+    Ok(Few { colors, numbers })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{close, exact};
+    use super::{Interrupt, close, exact};
     use crate::pixels::Pixels;
     use crate::size::Size;
 
@@ -71,7 +87,7 @@ mod tests {
     #[test]
     fn many_colors_become_few_that_are_close() {
         let pixels = shades(2000);
-        let few = close(&pixels, 64);
+        let few = close(&pixels, 64, Interrupt::never()).unwrap();
         assert_eq!((few.colors.len(), few.numbers.len()), (64, 2000));
         let far = pixels.each().zip(&few.numbers).map(|(pixel, number)| {
             let color = few.colors[usize::from(*number)];

@@ -1,7 +1,8 @@
-//! What the head of a picture says, without its pixels.
+//! Facts from the head of a picture, without its pixels.
 
 mod exif;
-mod jpeg;
+pub(crate) mod jpeg;
+pub(crate) mod webp;
 
 use crate::kind::Kind;
 use crate::size::Size;
@@ -37,31 +38,12 @@ impl Facts {
             }
             Kind::Gif => Size::new(le16(bytes, 6)?, le16(bytes, 8)?).map(upright),
             Kind::Png => Size::new(be32(bytes, 16)?, be32(bytes, 20)?).map(upright),
-            Kind::Webp => webp(bytes).map(upright),
+            Kind::Webp => webp::size(bytes).map(upright),
         }
     }
 }
 
-/// The size that the first chunk of a WebP file says.
-fn webp(bytes: &[u8]) -> Option<Size> {
-    match bytes.get(12..16)? {
-        // RFC 6386 section 9.1: a key frame, its start code, the size in 14 bits each.
-        b"VP8 " if bytes.get(20)? & 1 == 0 && bytes.get(23..26)? == b"\x9d\x01\x2a" => {
-            Size::new(le16(bytes, 26)? & 0x3fff, le16(bytes, 28)? & 0x3fff)
-        }
-        b"VP8L" if *bytes.get(20)? == 0x2f => {
-            let bits = le16(bytes, 21)? | le16(bytes, 23)? << 16;
-            Size::new((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1)
-        }
-        b"VP8X" => {
-            let of_three = |at| Some(le16(bytes, at)? | u32::from(*bytes.get(at + 2)?) << 16);
-            Size::new(of_three(24)? + 1, of_three(27)? + 1)
-        }
-        _ => None,
-    }
-}
-
-fn le16(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn le16(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?).into())
 }
 

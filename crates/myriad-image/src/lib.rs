@@ -13,18 +13,20 @@
 //! | `make` | from bytes to bytes |
 //! | `pixels`, `sharpen` | what is done to pixels |
 //! | `read`, `write` | the formats, each by its crate |
-//! | `picture`, `size`, `fault` | what is handed on |
+//! | `picture`, `size`, `fault`, `interrupt` | what is handed on; how work is cancelled |
 //! | `colors` | few colors for many |
 //!
-//! It is pure: no file, no clock, no thread. Whoever calls it chooses the thread, for a picture of many pixels takes the
-//! processor for long. Everything that is read is a stranger's: sizes are bounded before room is made for them, and only
-//! crates without `unsafe` code of their own or in Rust read bytes (libwebp, which is C, only writes).
+//! It is pure: no file, no clock, no thread of its own. The caller chooses the thread, since a picture of many pixels takes
+//! seconds of processor time, and passes an [`Interrupt`] that cancels the work. Input is untrusted: memory and work are
+//! bounded before the decoder starts, by the number of pixels that may be read, and only Rust decodes (libwebp, which is
+//! C, only encodes).
 
 #![forbid(unsafe_code)]
 
 mod colors;
 mod facts;
 mod fault;
+mod interrupt;
 mod kind;
 mod make;
 mod picture;
@@ -38,6 +40,7 @@ mod write;
 
 pub use facts::Facts;
 pub use fault::Fault;
+pub use interrupt::Interrupt;
 pub use kind::Kind;
 pub use make::{Made, make};
 pub use size::Size;

@@ -2,6 +2,7 @@
 
 use crate::facts::Facts;
 use crate::fault::Fault;
+use crate::interrupt::Interrupt;
 use crate::kind::Kind;
 use crate::picture::Picture;
 use crate::plan;
@@ -25,13 +26,13 @@ pub enum Made {
     },
 }
 
-/// Makes what is asked for of a picture.
-pub fn make(bytes: &[u8], kind: Kind, wish: &Wish) -> Result<Made, Fault> {
+/// Makes what is asked for of a picture. Work that `interrupt` cancels ends with [`Fault::Cancelled`].
+pub fn make(bytes: &[u8], kind: Kind, wish: &Wish, interrupt: Interrupt<'_>) -> Result<Made, Fault> {
     let facts = Facts::read(kind, bytes);
     if let Some(facts) = facts.filter(|facts| fits(facts, wish)) {
-        return Ok(smaller(bytes, kind, &facts, wish));
+        return smaller(bytes, kind, &facts, wish, interrupt);
     }
-    let mut picture = upright(kind, bytes, facts.as_ref(), wish)?;
+    let mut picture = upright(kind, bytes, facts.as_ref(), wish, interrupt)?;
     if !wish.transparency && picture.has_palette {
         picture.pixels.make_opaque();
     }
@@ -40,24 +41,31 @@ pub fn make(bytes: &[u8], kind: Kind, wish: &Wish) -> Result<Made, Fault> {
     if picture.pixels.size != size {
         picture.pixels = picture.pixels.scaled(size)?;
     }
+    interrupt.check()?;
     picture.pixels = picture.pixels.turned(wish.turn);
     if let Some(cut) = plan::cut(wish.shape, picture.pixels.size) {
         picture.pixels = picture.pixels.cut(cut);
     }
     sharpen(&mut picture.pixels, wish.sharpen);
-    let own = write(kind, &picture, wish)?;
-    Ok(match best(kind, &picture, wish, own.len()) {
+    let own = write(kind, &picture, wish, interrupt)?;
+    Ok(match best(kind, &picture, wish, own.len(), interrupt)? {
         Some((format, bytes)) => Made::Anew { bytes, format: Some(format) },
         None => Made::Anew { bytes: own, format: None },
     })
 }
 
 /// Reads a picture as it is seen, at least as large as it is going to be.
-fn upright(kind: Kind, bytes: &[u8], facts: Option<&Facts>, wish: &Wish) -> Result<Picture, Fault> {
-    let Some(facts) = facts else { return read(kind, bytes, Size::LARGEST, wish.max_pixels) };
+fn upright(
+    kind: Kind,
+    bytes: &[u8],
+    facts: Option<&Facts>,
+    wish: &Wish,
+    interrupt: Interrupt<'_>,
+) -> Result<Picture, Fault> {
+    let Some(facts) = facts else { return read(kind, bytes, Size::LARGEST, wish.max_pixels, interrupt) };
     let wanted = plan::scaled(wish.shape, facts.seen()).unwrap_or(Size::LARGEST);
     let wanted = if facts.lies_on_its_side() { wanted.on_its_side() } else { wanted };
-    let mut picture = read(kind, bytes, wanted, wish.max_pixels)?;
+    let mut picture = read(kind, bytes, wanted, wish.max_pixels, interrupt)?;
     picture.pixels = picture.pixels.upright(facts.orientation);
     Ok(picture)
 }
@@ -69,24 +77,43 @@ fn fits(facts: &Facts, wish: &Wish) -> bool {
     wish.turn == Turn::None && !laden && plan::fits(wish.shape, facts.seen())
 }
 
-/// A picture that fits, in a format in which it is smaller.
-fn smaller(bytes: &[u8], kind: Kind, facts: &Facts, wish: &Wish) -> Made {
+/// Writes a picture that fits in a format in which it is smaller.
+fn smaller(
+    bytes: &[u8],
+    kind: Kind,
+    facts: &Facts,
+    wish: &Wish,
+    interrupt: Interrupt<'_>,
+) -> Result<Made, Fault> {
     if wish.formats.is_empty() || moves(kind, bytes) {
-        return Made::AsItIs;
+        return Ok(Made::AsItIs);
     }
-    let picture = upright(kind, bytes, Some(facts), wish).ok();
-    match picture.and_then(|picture| best(kind, &picture, wish, bytes.len())) {
+    let Ok(picture) = upright(kind, bytes, Some(facts), wish, interrupt) else {
+        // It fits, so that a picture that cannot be read is no error.
+        return interrupt.check().map(|()| Made::AsItIs);
+    };
+    Ok(match best(kind, &picture, wish, bytes.len(), interrupt)? {
         Some((format, bytes)) => Made::Anew { bytes, format: Some(format) },
         None => Made::AsItIs,
-    }
+    })
 }
 
-/// The first of the formats asked for in which the picture has fewer than `most` bytes.
-fn best(kind: Kind, picture: &Picture, wish: &Wish, most: usize) -> Option<(Format, Vec<u8>)> {
-    let others = wish.formats.iter().filter(|format| !(kind == Kind::Webp && **format == Format::Webp));
-    others
-        .filter_map(|format| Some((*format, write_as(*format, picture, wish)?)))
-        .find(|(_, bytes)| bytes.len() < most)
+/// Returns the first of the formats asked for in which the picture has less than `most` bytes.
+fn best(
+    kind: Kind,
+    picture: &Picture,
+    wish: &Wish,
+    most: usize,
+    interrupt: Interrupt<'_>,
+) -> Result<Option<(Format, Vec<u8>)>, Fault> {
+    for format in wish.formats.iter().filter(|format| !(kind == Kind::Webp && **format == Format::Webp)) {
+        interrupt.check()?;
+        let written = write_as(*format, picture, wish);
+        if let Some(bytes) = written.filter(|bytes| bytes.len() < most) {
+            return Ok(Some((*format, bytes)));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether it may be more than one picture: another format would hold the first of them alone.

@@ -66,6 +66,23 @@ impl Pixels {
         scaled.then_some(made).ok_or(Fault::Broken("its pixels cannot be scaled"))
     }
 
+    /// The picture on a transparent canvas, at a distance from its left and its top edge. The rest of it is cut off.
+    pub(crate) fn on_canvas(self, canvas: Size, (left, top): (u32, u32)) -> Self {
+        if self.size == canvas && (left, top) == (0, 0) {
+            return self;
+        }
+        let mut made = Self::clear(canvas);
+        let width = canvas.width.saturating_sub(left).min(self.size.width) as usize * DEPTH;
+        if width > 0 {
+            let left = left as usize * DEPTH;
+            let lines = made.data.chunks_exact_mut(canvas.width as usize * DEPTH).skip(top as usize);
+            for (to, from) in lines.zip(self.lines()) {
+                to[left..left + width].copy_from_slice(&from[..width]);
+            }
+        }
+        made
+    }
+
     /// A part of the picture.
     pub(crate) fn cut(&self, cut: Cut) -> Self {
         let (left, width) = (cut.left as usize * DEPTH, cut.size.width as usize * DEPTH);
@@ -172,6 +189,16 @@ mod tests {
         ] {
             assert_eq!(reds(&six().upright(orientation)), (width, pixels.to_vec()), "{orientation}");
         }
+    }
+
+    #[test]
+    fn picture_is_put_on_a_canvas_and_the_rest_of_it_cut_off() {
+        let canvas = Size { width: 3, height: 3 };
+        let placed = |left, top| reds(&six().on_canvas(canvas, (left, top))).1;
+        assert_eq!(placed(0, 0), [1, 2, 3, 4, 5, 6, 0, 0, 0]);
+        assert_eq!(placed(1, 2), [0, 0, 0, 0, 0, 0, 0, 1, 2]);
+        assert_eq!(placed(3, 0), [0; 9]);
+        assert_eq!(placed(0, 3), [0; 9]);
     }
 
     #[test]

@@ -6,22 +6,32 @@ mod png;
 mod webp;
 
 use crate::fault::Fault;
+use crate::interrupt::Interrupt;
 use crate::kind::Kind;
 use crate::picture::Picture;
 use crate::size::Size;
 
-/// The longest profile that is kept; those of cameras and telephones are shorter than a thousand bytes.
+/// Maximum length of a profile that is kept; those of cameras and telephones have less than a thousand bytes.
 const LONGEST_PROFILE: usize = 64 << 10;
 
-/// Reads a picture of at most `max_pixels`: of those that move, the first. It may come out smaller than it is stored, though
-/// not smaller than `wanted`, where that is faster.
-pub(crate) fn read(kind: Kind, bytes: &[u8], wanted: Size, max_pixels: u64) -> Result<Picture, Fault> {
-    let mut picture = match kind {
-        Kind::Jpeg => jpeg::read(bytes, wanted, max_pixels),
-        Kind::Gif => gif::read(bytes, max_pixels),
-        Kind::Png => png::read(bytes, max_pixels),
-        Kind::Webp => webp::read(bytes, max_pixels),
-    }?;
+/// Reads a picture of at most `max_pixels`, the first one of an animation. It may come out smaller than it is stored, though
+/// not smaller than `wanted`, where that is faster. Memory and work are bounded by `max_pixels`.
+pub(crate) fn read(
+    kind: Kind,
+    bytes: &[u8],
+    wanted: Size,
+    max_pixels: u64,
+    interrupt: Interrupt<'_>,
+) -> Result<Picture, Fault> {
+    let picture = match kind {
+        Kind::Jpeg => jpeg::read(bytes, wanted, max_pixels, interrupt),
+        Kind::Gif => gif::read(bytes, max_pixels, interrupt),
+        Kind::Png => png::read(bytes, max_pixels, interrupt),
+        Kind::Webp => webp::read(bytes, max_pixels, interrupt),
+    };
+    // A decoder reports a cancelled read as a broken file.
+    interrupt.check()?;
+    let mut picture = picture?;
     picture.profile = picture.profile.filter(|profile| tells_something(profile));
     Ok(picture)
 }

@@ -7,16 +7,23 @@ mod png;
 mod webp;
 
 use crate::fault::Fault;
+use crate::interrupt::Interrupt;
 use crate::kind::Kind;
 use crate::picture::Picture;
 use crate::wish::{Format, Wish};
 
 /// Writes a picture in the kind that it came in.
-pub(crate) fn write(kind: Kind, picture: &Picture, wish: &Wish) -> Result<Vec<u8>, Fault> {
+pub(crate) fn write(
+    kind: Kind,
+    picture: &Picture,
+    wish: &Wish,
+    interrupt: Interrupt<'_>,
+) -> Result<Vec<u8>, Fault> {
+    interrupt.check()?;
     match kind {
         Kind::Jpeg => jpeg::write(picture, wish),
-        Kind::Gif => gif::write(&picture.pixels, wish.interlace),
-        Kind::Png => png::write(picture),
+        Kind::Gif => gif::write(&picture.pixels, wish.interlace, interrupt)?,
+        Kind::Png => png::write(picture, interrupt)?,
         Kind::Webp => webp::write(&picture.pixels, wish.webp_quality),
     }
     .ok_or(Fault::Broken("it cannot be written"))

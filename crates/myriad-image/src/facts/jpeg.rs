@@ -1,4 +1,4 @@
-//! The head of a JPEG file (ITU-T T.81 annex B): segments up to the first scan.
+//! Segments of a JPEG file (ITU-T T.81 annex B): the head, which ends at the first scan, and all scans.
 
 use super::exif;
 use crate::size::Size;
@@ -29,13 +29,40 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Size, u8, bool)> {
     Some((size?, orientation, bytes.len() / 20 < laden))
 }
 
-/// The marker and the bytes of a segment, and what follows it. Markers without a segment are passed over.
+/// Scans of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scans {
+    /// Number of scans.
+    pub count: u64,
+    /// Number of components in all scans together. A decoder visits each block of a component once per scan, even where
+    /// the scan says nothing about it.
+    pub components: u64,
+}
+
+/// Counts the scans up to the end of the image.
+pub(crate) fn scans(bytes: &[u8]) -> Scans {
+    let (mut rest, mut scans) = (bytes.get(2..).unwrap_or_default(), Scans::default());
+    while let Some((marker, segment, behind)) = segment(rest) {
+        if marker == 0xda {
+            scans.count += 1;
+            scans.components += segment.first().copied().map_or(0, u64::from);
+        }
+        rest = behind;
+    }
+    scans
+}
+
+/// Returns the marker and the bytes of the next segment, and the bytes behind it; none at the end of the image. Data of
+/// scans and markers without a segment are skipped.
 fn segment(mut rest: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     loop {
         // Fill bytes may stand before a marker.
         let at = rest.windows(2).position(|pair| pair[0] == 0xff && !matches!(pair[1], 0 | 0xff))?;
         let marker = rest[at + 1];
         rest = &rest[at + 2..];
+        if marker == 0xd9 {
+            return None;
+        }
         if !matches!(marker, 0x01 | 0xd0..=0xd8) {
             let length = usize::from(u16::from_be_bytes(rest.get(..2)?.try_into().ok()?));
             return Some((marker, rest.get(2..length)?, &rest[length..]));
@@ -45,7 +72,7 @@ fn segment(mut rest: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::{Scans, read, scans};
 
     const FRAME: &[u8] = b"\xff\xc2\x00\x0b\x08\x00\x78\x00\x64\x01\x01\x11\x00";
 
@@ -65,6 +92,17 @@ mod tests {
         assert!(laden, "half of these few bytes is Exif");
         let picture = [b"\xff\xd8", &exif[..], FRAME, &[0; 1000]].concat();
         assert!(!read(&picture).unwrap().2);
+    }
+
+    #[test]
+    fn scans_are_counted_whatever_stands_between_them() {
+        let scan = b"\xff\xda\x00\x08\x01\x01\x00\x00\x00\x00ab\xff\x00\xff\xd0c";
+        let interleaved = b"\xff\xda\x00\x0c\x03\x01\x00\x02\x00\x03\x00\x00\x3f\x00";
+        let comment = b"\xff\xfe\x00\x08\xff\xda\x00\x02\xff\xda";
+        let file =
+            [b"\xff\xd8", FRAME, interleaved, comment, b"\xff", scan, scan, b"\xff\xd9", scan].concat();
+        assert_eq!(scans(&file), Scans { count: 3, components: 5 });
+        assert_eq!(scans(b"\xff"), Scans::default());
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Pictures of each format made smaller, cut, turned, written anew; and what is no picture.
 
-use super::{Fault, Made, make};
+use super::{Fault, Made};
 use crate::Kind;
 use crate::facts::Facts;
+use crate::interrupt::Interrupt;
 use crate::picture::Picture;
 use crate::pixels::Pixels;
-use crate::read::read;
 use crate::size::Size;
 use crate::wish::{Format, Shape, Turn, Wish};
-use crate::write::{write, write_as};
+use crate::write::write_as;
 
 const KINDS: [Kind; 4] = [Kind::Jpeg, Kind::Gif, Kind::Png, Kind::Webp];
 
@@ -28,7 +28,15 @@ fn drawn(width: u32, height: u32, plain: bool) -> Picture {
 }
 
 fn file(kind: Kind, picture: &Picture) -> Vec<u8> {
-    write(kind, picture, &Wish::default()).unwrap()
+    crate::write::write(kind, picture, &Wish::default(), Interrupt::never()).unwrap()
+}
+
+fn read(kind: Kind, bytes: &[u8], wanted: Size, max_pixels: u64) -> Result<Picture, Fault> {
+    crate::read::read(kind, bytes, wanted, max_pixels, Interrupt::never())
+}
+
+fn make(bytes: &[u8], kind: Kind, wish: &Wish) -> Result<Made, Fault> {
+    super::make(bytes, kind, wish, Interrupt::never())
 }
 
 /// The bytes of what was made, which is of the kind that came in.

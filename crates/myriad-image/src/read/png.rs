@@ -1,28 +1,33 @@
 //! PNG, by `png`: what is shown where nothing moves.
 
 use png::{BitDepth, ColorType, Decoder, Limits, Transformations};
-use std::io::Cursor;
 
 use crate::fault::Fault;
+use crate::interrupt::{Interrupt, Source};
 use crate::picture::{Picture, bounded};
 use crate::pixels::{DEPTH, Pixels};
 use crate::size::Size;
 
-/// Room for what else stands in the file: profiles, texts.
-const BESIDE: usize = 4 << 20;
+/// Maximum number of bytes of the chunks beside the pixels, as they are stored and as they are unpacked. A profile that
+/// unpacks to more is ignored.
+const BESIDE: usize = 1 << 20;
+/// Maximum number of pixels of a line; JPEG and GIF know 65,535. The decoder counts a line and the chunks together.
+const LONGEST_LINE: u32 = 1 << 17;
 
-pub(super) fn read(bytes: &[u8], max_pixels: u64) -> Result<Picture, Fault> {
+pub(super) fn read(bytes: &[u8], max_pixels: u64, interrupt: Interrupt<'_>) -> Result<Picture, Fault> {
     let broken = |_| Fault::Broken("it is no whole PNG");
-    // Two bytes for each color are read before one of them is dropped.
-    let most = usize::try_from(max_pixels).unwrap_or(usize::MAX).saturating_mul(2 * DEPTH);
-    let limits = Limits { bytes: most.saturating_add(BESIDE) };
-    let mut reader = Decoder::new_with_limits(Cursor::new(bytes), limits);
+    let mut reader = Decoder::new(Source::new(bytes, interrupt));
     reader.set_transformations(Transformations::normalize_to_color8() | Transformations::ALPHA);
     reader.set_ignore_text_chunk(true);
     let header = reader.read_header_info().map_err(broken)?;
     let has_palette = header.color_type == ColorType::Indexed;
     let size = Size::new(header.width, header.height).ok_or(Fault::Broken("it has no size"))?;
     let size = bounded(size, max_pixels)?;
+    if size.width > LONGEST_LINE {
+        return Err(Fault::TooCostly("its lines have more than 131,072 pixels"));
+    }
+    // Two bytes for each color are read before one of them is dropped.
+    reader.set_limits(Limits { bytes: BESIDE + size.width as usize * 2 * DEPTH });
     let mut reader = reader.read_info().map_err(broken)?;
     let room = reader.output_buffer_size().ok_or(Fault::TooLarge(size))?;
     let mut data = vec![0; room];

@@ -1,25 +1,46 @@
-//! WebP, by `image-webp`: of those that move, the first picture.
+//! WebP, by `image-webp`: the first picture of an animation.
+//!
+//! The decoder bounds neither the room that a stream of another size takes nor the tables of its prefix codes, so that
+//! both are checked before it starts, and it gets a file that holds the streams alone.
+
+mod codes;
+mod container;
 
 use image_webp::WebPDecoder;
-use std::io::Cursor;
 
+use self::container::{Frame, Stream};
+use super::LONGEST_PROFILE;
 use crate::fault::Fault;
+use crate::interrupt::{Interrupt, Source};
 use crate::picture::{Picture, bounded};
-use crate::pixels::{DEPTH, Pixels};
-use crate::size::Size;
+use crate::pixels::Pixels;
 
-pub(super) fn read(bytes: &[u8], max_pixels: u64) -> Result<Picture, Fault> {
+/// Maximum number of bytes of tables for prefix codes: a fixed part, and one for each pixel that may be read.
+const TABLES: u64 = 16 << 20;
+const TABLES_OF_A_PIXEL: u64 = 8;
+
+pub(super) fn read(bytes: &[u8], max_pixels: u64, interrupt: Interrupt<'_>) -> Result<Picture, Fault> {
     let broken = |_| Fault::Broken("it is no whole WebP");
-    let mut reader = WebPDecoder::new(Cursor::new(bytes)).map_err(broken)?;
-    let (width, height) = reader.dimensions();
-    let size = Size::new(width, height).ok_or(Fault::Broken("it has no size"))?;
-    let size = bounded(size, max_pixels)?;
-    reader.set_memory_limit(usize::try_from(max_pixels).unwrap_or(usize::MAX).saturating_mul(DEPTH));
-    let mut data = vec![0; reader.output_buffer_size().ok_or(Fault::TooLarge(size))?];
+    let frame = Frame::find(bytes).ok_or(Fault::Broken("it is no whole WebP"))?;
+    bounded(frame.canvas, max_pixels)?;
+    let room = max_pixels.saturating_mul(TABLES_OF_A_PIXEL).saturating_add(TABLES);
+    match frame.image {
+        Stream::Lossless(data) => codes::check(data, frame.size, room)?,
+        Stream::Lossy(_, Some(alpha)) => codes::check_alpha(alpha, frame.size, room)?,
+        Stream::Lossy(_, None) => {}
+    }
+    let file = frame.file();
+    let mut reader = WebPDecoder::new(Source::new(&file, interrupt)).map_err(broken)?;
+    let mut data = vec![0; reader.output_buffer_size().ok_or(Fault::TooLarge(frame.size))?];
     reader.read_image(&mut data).map_err(broken)?;
     if !reader.has_alpha() {
         data = data.as_chunks::<3>().0.iter().flat_map(|[r, g, b]| [*r, *g, *b, u8::MAX]).collect();
     }
-    let pixels = Pixels::new(size, data).ok_or(Fault::Broken("it is no whole WebP"))?;
-    Ok(Picture { pixels, has_palette: false, profile: reader.icc_profile().ok().flatten() })
+    let pixels = Pixels::new(frame.size, data).ok_or(Fault::Broken("it is no whole WebP"))?;
+    let profile = frame.profile.filter(|profile| profile.len() <= LONGEST_PROFILE).map(<[u8]>::to_vec);
+    let pixels = pixels.on_canvas(frame.canvas, frame.at);
+    Ok(Picture { pixels, has_palette: false, profile })
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,10 +6,15 @@ use ravif::{Encoder, Img, RGBA8};
 
 use crate::pixels::Pixels;
 
-/// The fastest there is: a million pixels take a second even so.
+/// The fastest setting: a million pixels take a second even so.
 const SPEED: u8 = 10;
+/// Maximum number of pixels: a larger picture would occupy a thread for longer, and the encoder cannot be cancelled.
+const MOST_PIXELS: u64 = 8 << 20;
 
 pub(super) fn write(pixels: &Pixels, quality: u8) -> Option<Vec<u8>> {
+    if pixels.size.pixels() > MOST_PIXELS {
+        return None;
+    }
     let colors: Vec<RGBA8> = pixels.each().map(|[r, g, b, a]| RGBA8 { r, g, b, a }).collect();
     let quality = f32::from(NonZeroU8::new(quality)?.get().min(100));
     let writer = Encoder::new()

@@ -3,14 +3,19 @@
 use gif::{Encoder, Frame};
 use std::borrow::Cow;
 
-use crate::colors::{MOST, close, exact};
+use crate::colors::{Few, MOST, close, exact};
+use crate::fault::Fault;
+use crate::interrupt::Interrupt;
 use crate::pixels::{DEPTH, Pixels};
 
 /// From here on a pixel counts as opaque: GIF knows nothing between.
 const OPAQUE: u8 = 128;
 
-pub(super) fn write(pixels: &Pixels, interlace: bool) -> Option<Vec<u8>> {
-    let (width, height) = (pixels.size.width.try_into().ok()?, pixels.size.height.try_into().ok()?);
+pub(super) fn write(
+    pixels: &Pixels,
+    interlace: bool,
+    interrupt: Interrupt<'_>,
+) -> Result<Option<Vec<u8>>, Fault> {
     let mut pixels = Pixels { size: pixels.size, data: pixels.data.clone() };
     for pixel in pixels.each_mut() {
         match pixel {
@@ -18,18 +23,28 @@ pub(super) fn write(pixels: &Pixels, interlace: bool) -> Option<Vec<u8>> {
             _ => *pixel = [0; DEPTH],
         }
     }
+    let few = match exact(&pixels) {
+        Some(few) => few,
+        None => with_clear(&pixels, interrupt)?,
+    };
+    Ok(encoded(&pixels, few, interlace))
+}
+
+/// Returns the picture in close colors, one of which is kept for what is transparent.
+fn with_clear(pixels: &Pixels, interrupt: Interrupt<'_>) -> Result<Few, Fault> {
     let has_clear = !pixels.is_opaque();
-    let mut few = exact(&pixels).unwrap_or_else(|| {
-        // One number is kept for what is transparent.
-        let mut few = close(&pixels, MOST - usize::from(has_clear));
-        if has_clear {
-            let clear = few.colors.len() as u8;
-            few.colors.push([0; DEPTH]);
-            let holes = few.numbers.iter_mut().zip(pixels.each()).filter(|(_, pixel)| pixel[3] == 0);
-            holes.for_each(|(number, _)| *number = clear);
-        }
-        few
-    });
+    let mut few = close(pixels, MOST - usize::from(has_clear), interrupt)?;
+    if has_clear {
+        let clear = few.colors.len() as u8;
+        few.colors.push([0; DEPTH]);
+        let holes = few.numbers.iter_mut().zip(pixels.each()).filter(|(_, pixel)| pixel[3] == 0);
+        holes.for_each(|(number, _)| *number = clear);
+    }
+    Ok(few)
+}
+
+fn encoded(pixels: &Pixels, mut few: Few, interlace: bool) -> Option<Vec<u8>> {
+    let (width, height) = (pixels.size.width.try_into().ok()?, pixels.size.height.try_into().ok()?);
     let clear = pixels.each().position(|[.., alpha]| alpha == 0).map(|at| few.numbers[at]);
     if interlace {
         few.numbers = interlaced(&few.numbers, width);

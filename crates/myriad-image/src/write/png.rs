@@ -3,17 +3,26 @@
 use png::{BitDepth, ColorType, Compression, Encoder, Filter, Info};
 
 use crate::colors::{Few, MOST, close, exact};
+use crate::fault::Fault;
+use crate::interrupt::Interrupt;
 use crate::picture::Picture;
 
-pub(super) fn write(picture: &Picture) -> Option<Vec<u8>> {
+pub(super) fn write(picture: &Picture, interrupt: Interrupt<'_>) -> Result<Option<Vec<u8>>, Fault> {
+    let few = match picture.has_palette.then(|| exact(&picture.pixels)) {
+        None => None,
+        Some(Some(few)) => Some(few),
+        Some(None) => Some(close(&picture.pixels, MOST, interrupt)?),
+    };
+    Ok(encoded(picture, few.as_ref()))
+}
+
+fn encoded(picture: &Picture, few: Option<&Few>) -> Option<Vec<u8>> {
     let size = picture.pixels.size;
     let mut info = Info::with_size(size.width, size.height);
     info.bit_depth = BitDepth::Eight;
     info.icc_profile = picture.profile.as_deref().map(Into::into);
-    let few =
-        picture.has_palette.then(|| exact(&picture.pixels).unwrap_or_else(|| close(&picture.pixels, MOST)));
     let opaque;
-    let data = if let Some(Few { colors, numbers }) = &few {
+    let data = if let Some(Few { colors, numbers }) = few {
         info.color_type = ColorType::Indexed;
         info.palette = Some(colors.iter().flat_map(|color| &color[..3]).copied().collect());
         if colors.iter().any(|[.., alpha]| *alpha != u8::MAX) {

@@ -65,7 +65,8 @@ pub(super) static ROWS: &[Directive] = &[
         at_least(1),
         Set::Settings(format),
         "Formats that pictures are given where the browser takes them (`Accept`) and they are smaller so, the best first: `avif`, `webp`; \
-         `off`. A million pixels take a second of a processor to become AVIF, so keep the answers (a `proxy_cache` in front).",
+         `off`. AVIF takes a second of processor time per million pixels, so cache the responses (a `proxy_cache` in front); pictures of \
+         more than 8 million pixels get the next format.",
     )
     .default("off")
     .own(),
@@ -113,7 +114,9 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Feature<ImageSettings>.size => pixels),
-        "How many pixels a picture may have that is written anew; more are answered with 415. Each takes up to 16 bytes while it is read.",
+        "Maximum number of pixels of a picture that is written anew; a larger one is answered with 415. A pixel takes up to 16 bytes while \
+         the picture is read (20 in a progressive CMYK JPEG). Pictures that would take more memory or work than that are answered with 415, \
+         such as a progressive JPEG of more than 128 scans.",
     )
     .default("25m")
     .own(),

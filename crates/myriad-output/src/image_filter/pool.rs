@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use myriad_encode::{Pool, PoolOptions, Submitted};
-use myriad_image::{Fault, Kind, Made, Wish, make};
+use myriad_image::{Fault, Interrupt, Kind, Made, Wish, make};
 use tokio::sync::oneshot;
 
 /// How many pictures may wait; each holds its bytes, at most `image_filter_buffer`.
@@ -29,28 +29,80 @@ static POOL: LazyLock<Option<Pool>> = LazyLock::new(|| {
     Pool::start(&options).ok()
 });
 
-/// What came of asking for work.
-pub(super) enum Worked {
+/// Result of work on a picture.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Worked<T> {
     /// The work was done.
-    Done(Result<Made, Fault>),
+    Done(T),
     /// It ended in a panic: a fault of the library that reads.
     Lost,
     /// Too many pictures wait.
     Busy,
 }
 
-/// Does the work on one of the threads. Work whose visitor has left in the meantime is not begun.
-pub(super) async fn worked(bytes: Bytes, kind: Kind, wish: Wish) -> Worked {
+/// Makes what is asked for of a picture on one of the threads.
+pub(super) async fn worked(bytes: Bytes, kind: Kind, wish: Wish) -> Worked<Result<Made, Fault>> {
+    run(move |interrupt| make(&bytes, kind, &wish, interrupt)).await
+}
+
+/// Runs `work` on one of the threads. The work is cancelled when the future is dropped, which is when its client has left;
+/// work that has not begun by then never begins.
+async fn run<T: Send + 'static>(work: impl FnOnce(Interrupt<'_>) -> T + Send + 'static) -> Worked<T> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let (done, made) = oneshot::channel();
+    let (done, result) = oneshot::channel();
     let job = move || {
-        if !done.is_closed() {
-            _ = done.send(make(&bytes, kind, &wish));
+        if done.is_closed() {
+            return;
         }
+        let result = work(Interrupt::new(&|| done.is_closed()));
+        _ = done.send(result);
     };
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     match POOL.as_ref().map(|pool| pool.submit(number, job)) {
-        Some(Submitted::Queued) => made.await.map_or(Worked::Lost, Worked::Done),
+        Some(Submitted::Queued) => result.await.map_or(Worked::Lost, Worked::Done),
         _ => Worked::Busy,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::sync::mpsc;
+    use std::task::{Context, Waker};
+    use std::time::Duration;
+
+    use super::{Bytes, Fault, Interrupt, Kind, Wish, Worked, make, run, worked};
+
+    /// Far longer than a thread needs to begin and end: without the cancellation nothing comes at all.
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn work_ends_when_its_client_leaves_and_what_waits_never_begins() {
+        let (began, beginning) = mpsc::channel();
+        let (ended, end) = mpsc::channel();
+        let endless = move |interrupt: Interrupt<'_>| {
+            began.send(()).expect("the test waits");
+            // A picture that is broken, but says so only once the work is cancelled.
+            while make(b"\xff\xd8", Kind::Jpeg, &Wish::default(), interrupt) != Err(Fault::Cancelled) {
+                std::thread::yield_now();
+            }
+            ended.send(()).expect("the test waits");
+        };
+        let cx = &mut Context::from_waker(Waker::noop());
+        let mut client = Box::pin(run(endless));
+        assert!(client.as_mut().poll(cx).is_pending());
+        beginning.recv_timeout(LONG).expect("the work begins");
+        drop(client);
+        end.recv_timeout(LONG).expect("the work ends");
+
+        let picture = Bytes::from_static(b"\xff\xd8\xff");
+        let mut client = Box::pin(worked(picture, Kind::Jpeg, Wish::default()));
+        let broken = loop {
+            match client.as_mut().poll(cx) {
+                std::task::Poll::Ready(worked) => break worked,
+                std::task::Poll::Pending => std::thread::yield_now(),
+            }
+        };
+        assert!(matches!(broken, Worked::Done(Err(Fault::Broken(_)))), "the thread is free again");
     }
 }
