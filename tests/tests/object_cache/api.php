@@ -81,6 +81,36 @@ function several() {
 	is( wp_cache_incr( 'nope', 1, 'g' ), false, 'incr what is not there' );
 	wp_cache_set( 's', 'text', 'g' );
 	is( wp_cache_incr( 's', 2, 'g' ), 2, 'incr a text' );
+	foreach ( array( 5, '5', 2.5 ) as $number => $value ) {
+		wp_cache_set( "counter$number", $value, 'g', 300 );
+		is( wp_cache_incr( "counter$number", 2, 'g' ), 2 + $value, "incr $number" );
+		is( kept( "counter$number", 'g' ), 2 + $value, "incr $number, in another request" );
+		$left = left( "counter$number", 'g' );
+		is( null === $left || ( $left > 200 && $left <= 300 ), true, "the time of $number stays" );
+		is( wp_cache_decr( "counter$number", 100, 'g' ), 0, "decr $number" );
+		$left = left( "counter$number", 'g' );
+		is( null === $left || ( $left > 200 && $left <= 300 ), true, "the time of $number stays at 0" );
+	}
+}
+
+function private_of( $object, $name ) {
+	$property = new ReflectionProperty( $object, $name );
+	$property->setAccessible( true );
+	return $property->getValue( $object );
+}
+
+// Seconds that are left of a value; null where the server does not tell them.
+function left( $key, $group ) {
+	$pool   = private_of( $GLOBALS['wp_object_cache'], 'pool' );
+	$method = new ReflectionMethod( $pool, 'key' );
+	$method->setAccessible( true );
+	$id    = $method->invoke( $pool, $group, $key );
+	$store = private_of( $pool, 'store' );
+	if ( $store instanceof Myriad_Object_Cache_Redis ) {
+		return private_of( $store, 'redis' )->ttl( $id );
+	}
+	$told = $store instanceof Myriad_Object_Cache_APCu ? apcu_key_info( $id ) : null;
+	return $told ? $told['creation_time'] + $told['ttl'] - time() : null;
 }
 
 function groups() {

@@ -166,33 +166,60 @@ fn pages_are_the_same_and_cost_no_query_and_nothing_is_left_behind() {
     }
 }
 
-#[test]
-fn all_functions_do_what_wordpress_says() {
-    let site = WordPress::shared();
+/// Runs a script of this folder on a site with each server, and once without igbinary; returns what it prints, with a name.
+fn run_with_each_server(
+    site: &WordPress,
+    host: &str,
+    script: &str,
+    arguments: &[&str],
+) -> Vec<(String, String)> {
     let place = Place::new();
     let (redis, memcached) = (Keeper::redis(&place), Keeper::memcached(&place));
-    for (address, igbinary) in [
+    let servers = [
         (redis.address.as_str(), "igbinary"),
-        (redis.address.as_str(), ""),
+        (redis.address.as_str(), "serialize"),
         (memcached.address.as_str(), "igbinary"),
         ("apcu", "igbinary"),
-    ] {
-        wordpress(&site, &["--install-object-cache", address]);
+    ];
+    let printed = servers.map(|(address, writer)| {
+        wordpress(site, &["--install-object-cache", address]);
         let mut command = Command::new("php");
-        command.args(["-d", "apc.enable_cli=1"]);
-        if igbinary.is_empty() {
+        command.args(["-d", "apc.enable_cli=1"]).env("SITE_HOST", host);
+        if writer == "serialize" {
             command.args(["-d", "disable_functions=igbinary_serialize,igbinary_unserialize"]);
         }
-        command.arg(workspace().join("tests/tests/object_cache/api.php")).arg(site.root());
+        command
+            .arg(workspace().join("tests/tests/object_cache").join(script))
+            .arg(site.root())
+            .args(arguments);
         let output = command.output().expect("php starts");
-        let (said, complaints) =
-            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(
-            said.ends_with(" checks") && !said.contains('\n'),
-            "{address} {igbinary}: {said}{complaints}"
-        );
+        let [printed, complaints] =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        (format!("{address} {writer}"), printed + &complaints)
+    });
+    wordpress(site, &["--remove-object-cache"]);
+    printed.into()
+}
+
+#[test]
+fn all_functions_do_what_wordpress_says() {
+    for (server, printed) in run_with_each_server(&WordPress::shared(), "localhost", "api.php", &[]) {
+        assert!(printed.ends_with(" checks") && !printed.contains('\n'), "{server}: {printed}");
     }
-    wordpress(&site, &["--remove-object-cache"]);
+}
+
+/// Random calls, from fixed seeds, on one site and on a site of a network.
+#[test]
+fn results_are_those_of_wordpress_s_own_object_cache() {
+    let run = |site: &WordPress, host| {
+        for (server, printed) in run_with_each_server(site, host, "differential.php", &["1", "250"]) {
+            assert_eq!(printed, "20000 calls", "{host}, {server}");
+        }
+    };
+    run(&WordPress::shared(), "localhost");
+    let network = WordPress::alone();
+    network.make_network("network.test");
+    run(&network, "network.test");
 }
 
 #[test]

@@ -75,30 +75,32 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Adds to an integer.
+	 * Leaves adding to `change()`, whose lock `apcu_inc()` does not know.
 	 *
 	 * @param string $key    Key.
-	 * @param int    $offset How much.
-	 * @return int|false What it comes to, at least 0; false where there is none.
+	 * @param int    $offset Number to add.
+	 * @return null
 	 */
-	public function add_number( $key, $offset ) {
-		$now = false;
-		$this->change(
-			$key,
-			Myriad_Object_Cache_Pool::MOST_TTL,
-			static function ( $value ) use ( $offset, &$now ) {
-				$now = null === $value ? false : max( 0, ( is_int( $value ) ? $value : 0 ) + $offset );
-				return false === $now ? null : $now;
-			}
-		);
-		return $now;
+	public function add_integer( $key, $offset ) { // phpcs:ignore VariableAnalysis, Generic.CodeAnalysis -- as the interface has it.
+		return null;
+	}
+
+	/**
+	 * Returns the seconds that are left of a value.
+	 *
+	 * @param string $key Key.
+	 * @return int
+	 */
+	private static function left( $key ) {
+		$told = apcu_key_info( $key );
+		return empty( $told['ttl'] ) ? Myriad_Object_Cache_Pool::MOST_TTL : max( 1, $told['creation_time'] + $told['ttl'] - time() );
 	}
 
 	/**
 	 * Changes a value so that no change of another process in between is lost.
 	 *
 	 * @param string   $key    Key.
-	 * @param int      $ttl    Seconds.
+	 * @param int|null $ttl    Seconds; null for the time that is left of the value.
 	 * @param callable $change Is given the value, or null, and returns the new one, null for none, the same to leave all as it is. It may be
 	 *                         called several times.
 	 * @return bool Whether it was changed. If not, others are at it all the time, and nothing was done.
@@ -116,7 +118,7 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 			if ( null === $after ) {
 				apcu_delete( $key );
 			} elseif ( ! $is_there || $after !== $before ) {
-				$this->set( array( $key => $after ), $ttl );
+				$this->set( array( $key => $after ), null === $ttl ? self::left( $key ) : $ttl );
 			}
 			apcu_delete( $key . ':lock' );
 			return true;

@@ -145,20 +145,20 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Adds to an integer.
+	 * Adds to an integer, if value and result are integers of at least 0. The time of the value stays as it is.
 	 *
 	 * @param string $key    Key.
-	 * @param int    $offset How much.
-	 * @return int|false What it comes to, at least 0; false where there is none.
+	 * @param int    $offset Number to add.
+	 * @return int|false|null Result, false if there is no value; null if nothing was done, and `change()` must do it.
 	 */
-	public function add_number( $key, $offset ) {
+	public function add_integer( $key, $offset ) {
 		$there = $this->get( array( $key ) );
 		if ( ! isset( $there[ $key ] ) ) {
 			return false;
 		}
-		if ( ! is_int( $there[ $key ] ) ) {
-			$this->set( array( $key => max( 0, $offset ) ), Myriad_Object_Cache_Pool::MOST_TTL );
-			return max( 0, $offset );
+		// The server knows no negative numbers, and goes on at 0 where its own integers end.
+		if ( ! is_int( $there[ $key ] ) || $there[ $key ] < 0 || ! is_int( $there[ $key ] + $offset ) || ! is_int( -$offset ) ) {
+			return null;
 		}
 		$now = $offset < 0 ? $this->memcached->decrement( $key, -$offset ) : $this->memcached->increment( $key, $offset );
 		$this->check( Memcached::RES_NOTFOUND );
@@ -169,12 +169,13 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	 * Changes a value so that no change of another process in between is lost.
 	 *
 	 * @param string   $key    Key.
-	 * @param int      $ttl    Seconds.
+	 * @param int|null $ttl    Seconds; null for a day: the server does not tell what is left.
 	 * @param callable $change Is given the value, or null, and returns the new one, null for none, the same to leave all as it is. It may be
 	 *                         called several times.
 	 * @return bool Whether it was changed. If not, others are at it all the time, and nothing was done.
 	 */
 	public function change( $key, $ttl, $change ) {
+		$ttl = null === $ttl ? Myriad_Object_Cache_Pool::MOST_TTL : $ttl;
 		for ( $try = 0; $try < self::TRIES; $try++ ) {
 			$told = $this->memcached->get( $key, null, Memcached::GET_EXTENDED );
 			$this->check( Memcached::RES_NOTFOUND );

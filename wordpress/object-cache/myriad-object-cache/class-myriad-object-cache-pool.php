@@ -203,7 +203,8 @@ class Myriad_Object_Cache_Pool {
 	private function key( $group, $id ) {
 		$generation = $this->generations[''] . ( isset( $this->generations[ $group ] ) ? '.' . $this->generations[ $group ] : '' );
 		$start      = Myriad_Object_Cache_Connection::salt() . ':' . $generation . ':';
-		$end        = $group . ':' . $id;
+		// Group `a` with key `b:c` is not group `a:b` with key `c`.
+		$end        = str_replace( array( '%', ':' ), array( '%25', '%3A' ), $group ) . ':' . $id;
 		$is_plain   = strlen( $start . $end ) <= self::MOST_KEY && ! preg_match( '/[^\x21-\x7e]/', $start . $end );
 		return $is_plain ? $start . $end : substr( preg_replace( '/[^\x21-\x7e]/', '_', $start ), 0, 100 ) . '#' . hash( 'sha256', $start . $end );
 	}
@@ -316,7 +317,7 @@ class Myriad_Object_Cache_Pool {
 			function ( $store ) use ( $group, $values, $expire ) {
 				list( $texts ) = $this->written( $group, $values );
 				$kept          = $texts ? $store->add( $texts, self::ttl( $expire ) ) : array();
-				$is_held       = preg_match( self::HELD_GROUPS, $group );
+				$is_held       = self::is_held( $group );
 				$told          = array();
 				foreach ( $values as $id => $value ) {
 					$key = $this->key( $group, (string) $id );
@@ -330,19 +331,29 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Forgets values.
+	 * Whether values of a group are held back for HOLD seconds after they were deleted.
+	 *
+	 * @param string $group Group.
+	 * @return bool
+	 */
+	public static function is_held( $group ) {
+		return 1 === preg_match( self::HELD_GROUPS, $group );
+	}
+
+	/**
+	 * Deletes values.
 	 *
 	 * @param string   $group Group.
 	 * @param string[] $ids   Keys.
-	 * @return array<string, bool> Whether each was there.
+	 * @return array<string, bool> Whether each was there; nothing for groups whose values are held.
 	 */
 	public function delete( $group, $ids ) {
 		return $this->ask(
 			function ( $store ) use ( $group, $ids ) {
 				$keys = $this->keys( $group, $ids );
-				if ( preg_match( self::HELD_GROUPS, $group ) ) {
+				if ( self::is_held( $group ) ) {
 					$store->set( array_fill_keys( array_values( $keys ), Myriad_Object_Cache_Values::HELD ), self::HOLD );
-					return array_fill_keys( array_keys( $keys ), true );
+					return array();
 				}
 				$were = $store->delete( array_values( $keys ) );
 				return array_map(
@@ -359,18 +370,39 @@ class Myriad_Object_Cache_Pool {
 	/**
 	 * Adds to a number.
 	 *
-	 * @param string $group  Group.
-	 * @param string $id     Key.
-	 * @param int    $offset How much.
-	 * @return int|false|null What it comes to; null without a server.
+	 * @param string    $group  Group.
+	 * @param string    $id     Key.
+	 * @param int|float $offset Number to add; a float only where it is not in the range of integers.
+	 * @return int|float|false|null Result, false if there is no value, null without a server.
 	 */
 	public function add_number( $group, $id, $offset ) {
 		return $this->ask(
 			function ( $store ) use ( $group, $id, $offset ) {
-				return $store->add_number( $this->key( $group, $id ), $offset );
+				$key = $this->key( $group, $id );
+				$now = is_int( $offset ) ? $store->add_integer( $key, $offset ) : null;
+				return null === $now ? self::added( $store, $key, $offset ) : $now;
 			},
 			null
 		);
+	}
+
+	/**
+	 * Adds to a value of any type.
+	 *
+	 * @param Myriad_Object_Cache_Store $store  Store.
+	 * @param string                    $key    Key on the server.
+	 * @param int|float                 $offset Number to add.
+	 * @return int|float|false Result; false if there is no value.
+	 */
+	private static function added( $store, $key, $offset ) {
+		$now    = false;
+		$change = static function ( $text ) use ( $offset, &$now ) {
+			$is_read = false;
+			$value   = null === $text ? null : Myriad_Object_Cache_Values::read( $text, $is_read );
+			$now     = $is_read ? Myriad_Object_Cache_Values::sum( $value, $offset ) : false;
+			return $is_read ? Myriad_Object_Cache_Values::write( $now ) : $text;
+		};
+		return $store->change( $key, null, $change ) ? $now : false;
 	}
 
 	/**

@@ -178,20 +178,20 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Adds to an integer.
+	 * Adds to an integer, if value and result are integers of at least 0. The time of the value stays as it is.
 	 *
 	 * @param string $key    Key.
-	 * @param int    $offset How much.
-	 * @return int|false What it comes to, at least 0; false where there is none.
+	 * @param int    $offset Number to add.
+	 * @return int|false|null Result, false if there is no value; null if nothing was done, and `change()` must do it.
 	 */
-	public function add_number( $key, $offset ) {
+	public function add_integer( $key, $offset ) {
 		$there = $this->get( array( $key ) );
 		if ( ! isset( $there[ $key ] ) ) {
 			return false;
 		}
-		if ( ! is_int( $there[ $key ] ) ) {
-			$this->set( array( $key => max( 0, $offset ) ), Myriad_Object_Cache_Pool::MOST_TTL );
-			return max( 0, $offset );
+		$sum = is_int( $there[ $key ] ) ? $there[ $key ] + $offset : null;
+		if ( ! is_int( $sum ) || $sum < 0 ) {
+			return null;
 		}
 		$now = $this->asked(
 			function () use ( $key, $offset ) {
@@ -199,16 +199,34 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 			}
 		);
 		if ( $now < 0 ) {
-			$this->set( array( $key => 0 ), Myriad_Object_Cache_Pool::MOST_TTL );
+			// Another process subtracted at the same time.
+			$this->change(
+				$key,
+				null,
+				static function ( $value ) {
+					return is_int( $value ) ? max( 0, $value ) : $value;
+				}
+			);
 		}
 		return max( 0, $now );
+	}
+
+	/**
+	 * Returns the seconds that are left of a value.
+	 *
+	 * @param string $key Key.
+	 * @return int
+	 */
+	private function left( $key ) {
+		$left = (int) $this->redis->ttl( $key );
+		return $left > 0 ? $left : Myriad_Object_Cache_Pool::MOST_TTL;
 	}
 
 	/**
 	 * Changes a value so that no change of another process in between is lost.
 	 *
 	 * @param string   $key    Key.
-	 * @param int      $ttl    Seconds.
+	 * @param int|null $ttl    Seconds; null for the time that is left of the value.
 	 * @param callable $change Is given the value, or null, and returns the new one, null for none, the same to leave all as it is. It may be
 	 *                         called several times.
 	 * @return bool Whether it was changed. If not, others are at it all the time, and nothing was done.
@@ -224,11 +242,12 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 						$this->redis->unwatch();
 						return array( true );
 					}
-					$all = $this->redis->multi();
+					$left = null === $ttl && null !== $after ? $this->left( $key ) : $ttl;
+					$all  = $this->redis->multi();
 					if ( null === $after ) {
 						$all->del( $key );
 					} else {
-						$all->setex( $key, $ttl, (string) $after );
+						$all->setex( $key, $left, (string) $after );
 					}
 					$told = $all->exec();
 					return is_array( $told ) ? $told : array(); // Nothing, where another process was faster.

@@ -25,6 +25,19 @@ class Myriad_Object_Cache_Values {
 	const HELD = '';
 
 	/**
+	 * Adds to a number as WordPress's own object cache does: a numeric text is a number, what is not numeric is 0, and the result is at
+	 * least 0. It is a float where one of both is, or where integers end.
+	 *
+	 * @param mixed     $value  Value.
+	 * @param int|float $offset Number to add.
+	 * @return int|float
+	 */
+	public static function sum( $value, $offset ) {
+		$sum = ( is_numeric( $value ) ? $value : 0 ) + $offset;
+		return $sum < 0 ? 0 : $sum;
+	}
+
+	/**
 	 * Writes a value.
 	 *
 	 * @param mixed $value Value.

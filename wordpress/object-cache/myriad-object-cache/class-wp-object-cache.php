@@ -94,6 +94,16 @@ class WP_Object_Cache {
 	}
 
 	/**
+	 * Returns the name of a group. As in WordPress's own class, an empty name and `0` are the default group.
+	 *
+	 * @param mixed $group Group.
+	 * @return string
+	 */
+	private static function group( $group ) {
+		return empty( $group ) ? 'default' : (string) $group;
+	}
+
+	/**
 	 * Key in a group, with the site's number where sites have values of their own.
 	 *
 	 * @param int|string $key   Key.
@@ -157,7 +167,10 @@ class WP_Object_Cache {
 	 * @return bool
 	 */
 	public function add( $key, $data, $group = 'default', $expire = 0 ) {
-		$told = $this->is_key( $key ) ? $this->add_multiple( array( $key => $data ), $group, $expire ) : array( false );
+		if ( wp_suspend_cache_addition() || ! $this->is_key( $key ) ) {
+			return false;
+		}
+		$told = $this->add_multiple( array( $key => $data ), $group, $expire );
 		return reset( $told );
 	}
 
@@ -170,7 +183,7 @@ class WP_Object_Cache {
 	 * @return bool[]
 	 */
 	public function add_multiple( array $data, $group = '', $expire = 0 ) {
-		$group = '' === (string) $group ? 'default' : $group;
+		$group = self::group( $group );
 		$told  = array_fill_keys( array_keys( $data ), false );
 		$new   = array();
 		$keys  = array();
@@ -202,9 +215,13 @@ class WP_Object_Cache {
 	 * @return bool
 	 */
 	public function replace( $key, $data, $group = 'default', $expire = 0 ) {
-		$is_there = false;
-		$this->get( $key, $group, false, $is_there );
-		return $is_there && $this->set( $key, $data, $group, $expire );
+		if ( ! $this->is_key( $key ) ) {
+			return false;
+		}
+		$group = self::group( $group );
+		$id    = $this->id( $key, $group );
+		$this->learn( $group, array( $id ), false );
+		return $this->knows( $group, $id ) && $this->set( $key, $data, $group, $expire );
 	}
 
 	/**
@@ -230,7 +247,7 @@ class WP_Object_Cache {
 	 * @return bool[]
 	 */
 	public function set_multiple( array $data, $group = '', $expire = 0 ) {
-		$group  = '' === (string) $group ? 'default' : $group;
+		$group  = self::group( $group );
 		$told   = array();
 		$shared = array();
 		foreach ( $data as $key => $value ) {
@@ -277,15 +294,14 @@ class WP_Object_Cache {
 	 * @param int|string $key   Key.
 	 * @param string     $group Group.
 	 * @param bool       $force Whether to ask the pool, whatever this request knows.
-	 * @param bool       $found Whether there is one.
+	 * @param bool       $found Whether there is one; not changed if the key is invalid, as in WordPress's own class.
 	 * @return mixed Value, or false.
 	 */
 	public function get( $key, $group = 'default', $force = false, &$found = null ) {
-		$found = false;
 		if ( ! $this->is_key( $key ) ) {
 			return false;
 		}
-		$group = '' === (string) $group ? 'default' : $group;
+		$group = self::group( $group );
 		$id    = $this->id( $key, $group );
 		$this->learn( $group, array( $id ), $force );
 		$found = $this->knows( $group, $id );
@@ -302,19 +318,22 @@ class WP_Object_Cache {
 	 * @return array
 	 */
 	public function get_multiple( $keys, $group = 'default', $force = false ) {
-		$group = '' === (string) $group ? 'default' : $group;
+		$group = self::group( $group );
 		$ids   = array();
-		foreach ( $keys as $key ) {
+		foreach ( $keys as $at => $key ) {
 			if ( $this->is_key( $key ) ) {
-				$ids[ $key ] = $this->id( $key, $group );
+				$ids[ $at ] = $this->id( $key, $group );
 			}
 		}
 		$this->learn( $group, array_values( $ids ), $force );
 		$values = array();
-		foreach ( $keys as $key ) {
-			$found = isset( $ids[ $key ] ) && $this->knows( $group, $ids[ $key ] );
-			$found ? ++$this->cache_hits : ++$this->cache_misses;
-			$values[ $key ] = $found ? self::copied( $this->cache[ $group ][ $ids[ $key ] ] ) : false;
+		foreach ( $keys as $at => $key ) {
+			$values[ $key ] = false;
+			if ( isset( $ids[ $at ] ) ) {
+				$found = $this->knows( $group, $ids[ $at ] );
+				$found ? ++$this->cache_hits : ++$this->cache_misses;
+				$values[ $key ] = $found ? self::copied( $this->cache[ $group ][ $ids[ $at ] ] ) : false;
+			}
 		}
 		return $values;
 	}
@@ -359,53 +378,82 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Forgets values.
+	 * Deletes values.
 	 *
 	 * @param array  $keys  Keys.
 	 * @param string $group Group.
-	 * @return bool[]
+	 * @return bool[] Whether there was a value, by key.
 	 */
 	public function delete_multiple( array $keys, $group = '' ) {
-		$group = '' === (string) $group ? 'default' : $group;
-		$told  = array();
+		$group = self::group( $group );
 		$ids   = array();
-		foreach ( $keys as $key ) {
-			$told[ $key ] = false;
+		foreach ( $keys as $at => $key ) {
 			if ( $this->is_key( $key ) ) {
-				$ids[ $key ]  = $this->id( $key, $group );
-				$told[ $key ] = $this->knows( $group, $ids[ $key ] );
-				unset( $this->cache[ $group ][ $ids[ $key ] ] );
+				$ids[ $at ] = $this->id( $key, $group );
 			}
 		}
-		if ( $ids && $this->is_shared( $group ) ) {
-			$were = $this->pool->delete( $group, array_values( $ids ) );
-			foreach ( $ids as $key => $id ) {
-				$told[ $key ] = $told[ $key ] || $were[ $id ];
+		if ( Myriad_Object_Cache_Pool::is_held( $group ) ) {
+			// The pool overwrites these values, and does not return whether there were any.
+			$this->learn( $group, array_values( $ids ), false );
+		}
+		$were = $ids && $this->is_shared( $group ) ? $this->pool->delete( $group, array_values( $ids ) ) : array();
+		$told = array();
+		foreach ( $keys as $at => $key ) {
+			$id           = isset( $ids[ $at ] ) ? $ids[ $at ] : null;
+			$told[ $key ] = null !== $id && ( ! empty( $were[ $id ] ) || $this->knows( $group, $id ) );
+			if ( null !== $id ) {
+				// An equal key after this one finds nothing.
+				unset( $this->cache[ $group ][ $id ], $were[ $id ] );
 			}
 		}
 		return $told;
 	}
 
 	/**
+	 * Adds to a number. What is not numeric counts as 0, and the result is at least 0.
+	 *
+	 * @param int|string $key    Key.
+	 * @param int        $offset Number to add; less than 0 to subtract.
+	 * @param string     $group  Group.
+	 * @return int|float|false Result; false if there is no value.
+	 */
+	public function incr( $key, $offset = 1, $group = 'default' ) {
+		return $this->add_number( $key, (int) $offset, $group );
+	}
+
+	/**
+	 * Subtracts from a number. What is not numeric counts as 0, and the result is at least 0.
+	 *
+	 * @param int|string $key    Key.
+	 * @param int        $offset Number to subtract.
+	 * @param string     $group  Group.
+	 * @return int|float|false Result; false if there is no value.
+	 */
+	public function decr( $key, $offset = 1, $group = 'default' ) {
+		return $this->add_number( $key, 0 - (int) $offset, $group );
+	}
+
+	/**
 	 * Adds to a number.
 	 *
 	 * @param int|string $key    Key.
-	 * @param int        $offset How much; less than 0 to take from it.
+	 * @param int|float  $offset Number to add; a float only where it is not in the range of integers.
 	 * @param string     $group  Group.
-	 * @return int|false
+	 * @return int|float|false Result; false if there is no value.
 	 */
-	public function incr( $key, $offset = 1, $group = 'default' ) {
+	private function add_number( $key, $offset, $group ) {
 		if ( ! $this->is_key( $key ) ) {
 			return false;
 		}
-		$group = '' === (string) $group ? 'default' : $group;
+		$group = self::group( $group );
 		$id    = $this->id( $key, $group );
 		$now   = $this->is_shared( $group ) ? $this->pool->add_number( $group, $id, $offset ) : null;
-		if ( null === $now ) {
+		// A value that was added a moment after it was deleted is held back from the pool.
+		if ( null === $now || ( false === $now && Myriad_Object_Cache_Pool::is_held( $group ) ) ) {
 			if ( ! $this->knows( $group, $id ) ) {
 				return false;
 			}
-			$now = max( 0, ( is_numeric( $this->cache[ $group ][ $id ] ) ? (int) $this->cache[ $group ][ $id ] : 0 ) + $offset );
+			$now = Myriad_Object_Cache_Values::sum( $this->cache[ $group ][ $id ], $offset );
 		}
 		if ( false === $now ) {
 			unset( $this->cache[ $group ][ $id ] );
@@ -442,9 +490,10 @@ class WP_Object_Cache {
 	 * @return bool
 	 */
 	public function flush_group( $group ) {
-		$group = '' === (string) $group ? 'default' : $group;
+		$group = (string) $group;
 		unset( $this->cache[ $group ] );
-		return ! $this->is_shared( $group ) || $this->pool->flush( $group );
+		// Values without a group are in the default one, so that none are in the group without a name, as in WordPress's own class.
+		return '' === $group || ! $this->is_shared( $group ) || $this->pool->flush( $group );
 	}
 
 	/**

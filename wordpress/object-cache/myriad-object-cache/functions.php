@@ -127,27 +127,27 @@ function wp_cache_delete_multiple( array $keys, $group = '' ) {
 }
 
 /**
- * Adds to a number.
+ * Adds to a number. What is not numeric counts as 0.
  *
  * @param int|string $key    Key.
- * @param int        $offset How much.
+ * @param int        $offset Number to add.
  * @param string     $group  Group.
- * @return int|false What it comes to, at least 0; false where there is none.
+ * @return int|float|false Result, at least 0; false if there is no value.
  */
 function wp_cache_incr( $key, $offset = 1, $group = '' ) {
-	return $GLOBALS['wp_object_cache']->incr( $key, (int) $offset, $group );
+	return $GLOBALS['wp_object_cache']->incr( $key, $offset, $group );
 }
 
 /**
- * Takes from a number.
+ * Subtracts from a number. What is not numeric counts as 0.
  *
  * @param int|string $key    Key.
- * @param int        $offset How much.
+ * @param int        $offset Number to subtract.
  * @param string     $group  Group.
- * @return int|false What it comes to, at least 0; false where there is none.
+ * @return int|float|false Result, at least 0; false if there is no value.
  */
 function wp_cache_decr( $key, $offset = 1, $group = '' ) {
-	return $GLOBALS['wp_object_cache']->incr( $key, 0 - (int) $offset, $group );
+	return $GLOBALS['wp_object_cache']->decr( $key, $offset, $group );
 }
 
 /**

@@ -51,19 +51,19 @@ interface Myriad_Object_Cache_Store {
 	public function delete( $keys );
 
 	/**
-	 * Adds to an integer.
+	 * Adds to an integer, if value and result are integers of at least 0. The time of the value stays as it is.
 	 *
 	 * @param string $key    Key.
-	 * @param int    $offset How much.
-	 * @return int|false What it comes to, at least 0; false where there is none.
+	 * @param int    $offset Number to add.
+	 * @return int|false|null Result, false if there is no value; null if nothing was done, and `change()` must do it.
 	 */
-	public function add_number( $key, $offset );
+	public function add_integer( $key, $offset );
 
 	/**
 	 * Changes a value so that no change of another process in between is lost.
 	 *
 	 * @param string   $key    Key.
-	 * @param int      $ttl    Seconds.
+	 * @param int|null $ttl    Seconds; null for the time that is left of the value, where the server tells it, else for a day.
 	 * @param callable $change Is given the value, or null, and returns the new one, null for none, the same to leave all as it is. It may be
 	 *                         called several times.
 	 * @return bool Whether it was changed. If not, others are at it all the time, and nothing was done.
