@@ -109,8 +109,13 @@ function left( $key, $group ) {
 	if ( $store instanceof Myriad_Object_Cache_Redis ) {
 		return private_of( $store, 'redis' )->ttl( $id );
 	}
-	$told = $store instanceof Myriad_Object_Cache_APCu ? apcu_key_info( $id ) : null;
-	return $told ? $told['creation_time'] + $told['ttl'] - time() : null;
+	if ( $store instanceof Myriad_Object_Cache_APCu ) {
+		// Its clock need not be the system's.
+		apcu_store( 'now', 1 );
+		$told = apcu_key_info( $id );
+		return $told['creation_time'] + $told['ttl'] - apcu_key_info( 'now' )['creation_time'];
+	}
+	return null;
 }
 
 function groups() {

@@ -89,11 +89,16 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 	 * Returns the seconds that are left of a value.
 	 *
 	 * @param string $key Key.
+	 * @param string $new Key of a value that was just added: APCu's clock need not be the system's.
 	 * @return int
 	 */
-	private static function left( $key ) {
+	private static function left( $key, $new ) {
 		$told = apcu_key_info( $key );
-		return empty( $told['ttl'] ) ? Myriad_Object_Cache_Pool::MOST_TTL : max( 1, $told['creation_time'] + $told['ttl'] - time() );
+		$now  = apcu_key_info( $new );
+		if ( empty( $told['ttl'] ) || ! isset( $now['creation_time'] ) ) {
+			return Myriad_Object_Cache_Pool::MOST_TTL;
+		}
+		return max( 1, $told['creation_time'] + $told['ttl'] - $now['creation_time'] );
 	}
 
 	/**
@@ -118,7 +123,7 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 			if ( null === $after ) {
 				apcu_delete( $key );
 			} elseif ( ! $is_there || $after !== $before ) {
-				$this->set( array( $key => $after ), null === $ttl ? self::left( $key ) : $ttl );
+				$this->set( array( $key => $after ), null === $ttl ? self::left( $key, $key . ':lock' ) : $ttl );
 			}
 			apcu_delete( $key . ':lock' );
 			return true;
