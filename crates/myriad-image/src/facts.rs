@@ -2,8 +2,10 @@
 
 mod exif;
 pub(crate) mod jpeg;
+pub(crate) mod numbers;
 pub(crate) mod webp;
 
+use self::numbers::{be32, le16};
 use crate::kind::Kind;
 use crate::size::Size;
 
@@ -41,14 +43,6 @@ impl Facts {
             Kind::Webp => webp::size(bytes).map(upright),
         }
     }
-}
-
-pub(crate) fn le16(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?).into())
-}
-
-fn be32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 #[cfg(test)]

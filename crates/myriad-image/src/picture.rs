@@ -4,6 +4,9 @@ use crate::fault::Fault;
 use crate::pixels::Pixels;
 use crate::size::Size;
 
+/// Maximum length of a profile that is kept; those of cameras and telephones have less than a thousand bytes.
+pub(crate) const LONGEST_PROFILE: usize = 64 << 10;
+
 /// A picture that was read.
 pub(crate) struct Picture {
     pub pixels: Pixels,

@@ -8,11 +8,8 @@ mod webp;
 use crate::fault::Fault;
 use crate::interrupt::Interrupt;
 use crate::kind::Kind;
-use crate::picture::Picture;
+use crate::picture::{LONGEST_PROFILE, Picture};
 use crate::size::Size;
-
-/// Maximum length of a profile that is kept; those of cameras and telephones have less than a thousand bytes.
-const LONGEST_PROFILE: usize = 64 << 10;
 
 /// Reads a picture of at most `max_pixels`, the first one of an animation. It may come out smaller than it is stored, though
 /// not smaller than `wanted`, where that is faster. Memory and work are bounded by `max_pixels`.

@@ -1,6 +1,6 @@
 //! Sizes that WebP files and their streams state.
 
-use super::le16;
+use super::numbers::{le16, le24};
 use crate::size::Size;
 
 /// Returns the size that the first chunk of a file states.
@@ -25,9 +25,4 @@ pub(crate) fn lossless_size(data: &[u8]) -> Option<Size> {
     let bits = le16(data, 1)? | le16(data, 3)? << 16;
     let size = Size::new((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1);
     size.filter(|_| data[0] == 0x2f)
-}
-
-/// Returns a number of three bytes.
-pub(crate) fn le24(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(le16(bytes, at)? | u32::from(*bytes.get(at + 2)?) << 16)
 }

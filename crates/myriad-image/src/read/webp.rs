@@ -9,10 +9,9 @@ mod container;
 use image_webp::WebPDecoder;
 
 use self::container::{Frame, Stream};
-use super::LONGEST_PROFILE;
 use crate::fault::Fault;
 use crate::interrupt::{Interrupt, Source};
-use crate::picture::{Picture, bounded};
+use crate::picture::{LONGEST_PROFILE, Picture, bounded};
 use crate::pixels::Pixels;
 
 /// Maximum number of bytes of tables for prefix codes: a fixed part, and one for each pixel that may be read.

@@ -1,6 +1,7 @@
 //! The chunks of a WebP file (RFC 9649 section 2): the streams of its first picture, and where it stands on the canvas.
 
-use crate::facts::webp::{le24, lossless_size, lossy_size};
+use crate::facts::numbers::le24;
+use crate::facts::webp::{lossless_size, lossy_size};
 use crate::size::Size;
 
 /// Flag of `VP8X`: the picture has an alpha channel.
