@@ -74,7 +74,7 @@ mod tests {
     use super::{Bytes, Fault, Interrupt, Kind, Wish, Worked, make, run, worked};
 
     /// Far longer than a thread needs to begin and end: without the cancellation nothing comes at all.
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_mins(1);
 
     #[test]
     fn work_ends_when_its_client_leaves_and_what_waits_never_begins() {
