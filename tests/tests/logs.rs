@@ -1,9 +1,10 @@
 //! Logs that leave by other ways than a plain file.
 
 use std::fs;
-use std::io::Read;
-use std::net::UdpSocket;
-use std::os::unix::fs::chown;
+use std::io::{Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -50,6 +51,53 @@ fn syslog_gets_access_lines_and_errors_of_every_level_of_the_configuration() {
     let error = message(&socket, "No such file");
     assert!(error.starts_with("<187>") && error.contains(" [error] "), "{error}");
 }
+
+#[test]
+fn a_line_is_in_an_unbuffered_log_before_the_connection_closes() {
+    let place = Place::new();
+    let folder = place.path("opened_by_workers");
+    fs::create_dir(&folder).expect("a folder");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("a mode");
+    let server = Server::start_with(
+        place,
+        "stream {
+             log_format plain '$status';
+             server { listen unix:@DIR@/stream.sock; return streamed; access_log @DIR@/stream.log plain; }
+         }",
+        "log_format plain '$request_uri';
+         server { listen 127.0.0.1:@PORT@; root @DIR@;
+             access_log @DIR@/plain.log plain;
+             location / { return 200 page; }
+             location /named { access_log @DIR@/opened_by_workers/$arg_name.log plain; return 200 page; }
+             location /waits { proxy_pass http://127.0.0.1:@PORT@/; } }",
+    );
+    let ask = |mut stream: Box<dyn ReadWrite>, request: &str| {
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("the end of the connection");
+        answer
+    };
+    let by_tcp = |line: &str| {
+        let stream = TcpStream::connect(("127.0.0.1", server.port)).expect("a connection");
+        ask(Box::new(stream), &format!("{line}\r\nHost: a\r\nConnection: close\r\n\r\n"))
+    };
+    for number in 1..=20 {
+        for (target, log) in
+            [("/", "plain.log"), ("/named?name=a", "opened_by_workers/a.log"), ("/waits", "plain.log")]
+        {
+            assert!(by_tcp(&format!("GET {target} HTTP/1.1")).ends_with("page"));
+            let logged = server.read(log);
+            assert_eq!(logged.lines().last(), Some(target), "request {number}: {logged}");
+        }
+        assert!(by_tcp("POST / HTTP/1.1\r\nContent-Length: 10").ends_with("page"), "the body is not read");
+        let stream = UnixStream::connect(server.path("stream.sock")).expect("a connection");
+        assert_eq!(ask(Box::new(stream), ""), "streamed");
+        assert_eq!(server.read("stream.log").lines().count(), number);
+    }
+}
+
+trait ReadWrite: Read + Write {}
+impl<T: Read + Write> ReadWrite for T {}
 
 #[test]
 fn a_compressed_log_is_whole_once_the_server_has_ended() {

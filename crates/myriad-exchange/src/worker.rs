@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use myriad_bounded::Lru;
 use myriad_encode::{Pool, PoolOptions};
@@ -23,6 +24,9 @@ use crate::traffic::TrafficSlots;
 /// Most addresses made of variables that a worker remembers, those that were asked last; a client may have its say in what they
 /// hold.
 const ADDRESSES: u64 = 1024;
+
+/// Maximum time that the close of a connection waits until its lines are in the log.
+const LONGEST_LOG_WAIT: Duration = Duration::from_secs(1);
 
 /// A worker thread's own state; it outlives reloads.
 pub struct WorkerState {
@@ -84,6 +88,22 @@ impl WorkerState {
     /// The process has no descriptor left: closes files that nobody is sent, else a connection that can give way.
     pub fn make_descriptors(&self) {
         make_descriptors(&self.seats, &self.files);
+    }
+
+    /// Returns a future that is ready when the lines of unbuffered access logs that were gathered until now are written, or after a
+    /// second; `None` if no such line waits, or the disk was too slow a moment ago. Connections that close in the same round of the
+    /// worker have their lines written together.
+    pub fn logged(self: &Rc<Self>) -> Option<impl Future<Output = ()> + use<>> {
+        let written = self.logs.wait()?;
+        let worker = Rc::clone(self);
+        Some(async move {
+            tokio::task::yield_now().await;
+            worker.logs.write_for_waiters();
+            // The sender is dropped once the lines are written.
+            if tokio::time::timeout(LONGEST_LOG_WAIT, written).await.is_err() {
+                worker.logs.note_slow_disk();
+            }
+        })
     }
 
     /// What all workers together have done.

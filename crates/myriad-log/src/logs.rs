@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_conf::settings::{ErrorLog as ErrorLogConf, Level, SyslogConf};
+use myriad_conf::settings::{ErrorLog as ErrorLogConf, SyslogConf};
 use parking_lot::Mutex;
 
 use crate::MODE;
@@ -51,7 +51,7 @@ impl Logs {
         }
         Sink::Stderr.write_repeats(now_ms);
         for loss in self.threads.losses() {
-            log.write(Level::Alert, None, format_args!("{loss}"));
+            log.write(loss.level(), None, format_args!("{loss}"));
         }
     }
 
@@ -120,6 +120,8 @@ mod tests {
 
     use myriad_conf::settings::SyslogServer;
     use myriad_conf::{Span, Text};
+
+    use myriad_conf::settings::Level;
 
     use super::*;
     use crate::testing::Folder;

@@ -144,6 +144,12 @@ pub trait Service: 'static {
         connection: &Rc<Connection>,
     ) -> Outcome<Self::Ticket>;
 
+    /// Returns a future that is ready when the log lines of exchanges that are over are written; `None` if no line waits. A
+    /// connection is closed by the server only after that, or a moment later.
+    fn logged(&self) -> Option<Behind> {
+        None
+    }
+
     /// The exchange is over: sent, or broken off. What it gives goes on behind the answer; a connection of HTTP/1 that ends
     /// with the answer is closed a moment later for it, so that a client which comes again at once finds it done.
     fn finish(

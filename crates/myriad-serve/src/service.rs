@@ -239,6 +239,10 @@ impl Service for SiteService {
         self.log_client(connection, format_args!("SSL_do_handshake() failed ({why}) while SSL handshaking"));
     }
 
+    fn logged(&self) -> Option<Behind> {
+        Some(Box::pin(self.worker.logged()?))
+    }
+
     fn begin(
         &self,
         head: &mut RequestHead,

@@ -1,6 +1,7 @@
 //! A connection of TCP, from its first byte to its line in the log.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use myriad_exchange::runtime::ServerId;
@@ -47,6 +48,9 @@ async fn serve(streams: Rc<Streams>, connection: Rc<Connection>, default: Server
         return RawEnd::Passed;
     };
     finish(&session, status);
+    if let Some(logged) = session.streams.worker.logged() {
+        logged.await;
+    }
     client.close();
     RawEnd::Closed
 }
@@ -185,7 +189,7 @@ pub(crate) fn no_handler(session: &Session) -> u16 {
 /// Sends a text, as far as the client takes it in time.
 async fn answer(session: &Session, client: &mut RawClient, text: &myriad_script::Template) -> u16 {
     let Ok(text) = session.eval(text) else { return 500 };
-    let limit = std::time::Duration::from_millis(session.server().settings.timeout.max(1));
+    let limit = Duration::from_millis(session.server().settings.timeout.max(1));
     if let Ok(Ok(())) = tokio::time::timeout(limit, client.write_all(&text)).await {
         session.sent.set(text.len() as u64);
     }
@@ -264,7 +268,7 @@ async fn proxy(session: &Session, client: &mut RawClient, group: &StreamGroup) -
 async fn close(mut peer: Dialed<Stream>) {
     if let Stream::Tls(stream) = &mut peer.link {
         let goodbye = stream.shutdown();
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(1), goodbye).await;
+        let _ = tokio::time::timeout(Duration::from_secs(1), goodbye).await;
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) static ROWS: &[Directive] = &[
     .repeats()
     .default("logs/access.log combined")
     .differs(
-        "`sample=1/N` and the format `json` are Myriad's own; lines are written within ten milliseconds by threads of their own, and dropped and counted where a disk is too slow",
+        "`sample=1/N` and the format `json` are Myriad's own; lines are written by separate threads, within ten milliseconds and before the server closes the connection, and dropped and counted where a disk is too slow",
     ),
     Directive::new(
         "open_log_file_cache",

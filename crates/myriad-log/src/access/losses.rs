@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use myriad_conf::settings::Level;
+
 /// Files of which losses are told one by one between two reports; those of further files are told as one.
 const MOST_FILES: usize = 32;
 
@@ -38,6 +40,11 @@ impl Loss {
 
     pub(super) fn opened(error: &io::Error) -> Self {
         Self::of(Why::Opened(shown(error)))
+    }
+
+    /// Level of the message, as in nginx: an open() that failed may be the client's doing.
+    pub(crate) fn level(&self) -> Level {
+        if matches!(self.why, Why::Opened(_)) { Level::Crit } else { Level::Alert }
     }
 
     fn of(why: Why) -> Self {

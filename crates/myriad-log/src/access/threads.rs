@@ -15,6 +15,8 @@ use myriad_conf::settings::OpenLogFileCache;
 use myriad_encode::{Coding, Level, compress};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use tokio::sync::oneshot;
+
 use super::losses::{Loss, Losses};
 use super::open_files::OpenLogs;
 use crate::log_file::LogFile;
@@ -37,10 +39,22 @@ impl Default for Bounds {
     }
 }
 
+/// Senders of connections that wait until their lines are written. Dropped with the last batch that contains such lines, which wakes
+/// the receivers.
+pub(crate) type Waiters = Arc<Vec<oneshot::Sender<()>>>;
+
 /// Lines on their way to a file.
 pub(crate) enum Batch {
     /// Lines of one file; with `gzip` they become a member of it.
-    Lines { file: Arc<LogFile>, gzip: Option<u8>, lines: Vec<u8> },
+    Lines {
+        file: Arc<LogFile>,
+        gzip: Option<u8>,
+        lines: Vec<u8>,
+        #[expect(dead_code, reason = "it is dropped, not read")]
+        waiters: Option<Waiters>,
+    },
+    /// Connections that wait for lines of logs whose path holds variables, put before.
+    Waiters(#[expect(dead_code, reason = "it is dropped, not read")] Waiters),
     /// A line of a log whose path holds variables.
     Line { path: PathBuf, rules: Option<OpenLogFileCache>, now_ms: u64, line: Vec<u8> },
     /// Logs whose path holds variables are to be opened anew.
@@ -52,7 +66,7 @@ impl Batch {
         match self {
             Self::Lines { lines, .. } => lines,
             Self::Line { line, .. } => line,
-            Self::Reopen => b"",
+            Self::Reopen | Self::Waiters(_) => b"",
         }
     }
 
@@ -60,14 +74,14 @@ impl Batch {
         match self {
             Self::Lines { file, .. } => file.path(),
             Self::Line { path, .. } => path,
-            Self::Reopen => Path::new(""),
+            Self::Reopen | Self::Waiters(_) => Path::new(""),
         }
     }
 
     fn key(&self) -> Key {
         match self {
             Self::Lines { file, .. } => Key::File(file.number()),
-            Self::Line { .. } | Self::Reopen => Key::Variable,
+            Self::Line { .. } | Self::Reopen | Self::Waiters(_) => Key::Variable,
         }
     }
 }
@@ -242,7 +256,8 @@ impl Shared {
     /// Writes a batch; else how many of its bytes were written, and why no more.
     fn write(&self, batch: &Batch) -> Result<(), (usize, Loss)> {
         match batch {
-            Batch::Lines { file, gzip, lines } => {
+            Batch::Waiters(_) => Ok(()),
+            Batch::Lines { file, gzip, lines, .. } => {
                 // Each batch becomes one member of the file: members after each other are a gzip file (RFC 1952 section 2.2).
                 let packed = gzip.and_then(|level| compress(Coding::Gzip, Level::Number(level), lines).ok());
                 let cut = match &packed {
@@ -275,7 +290,7 @@ mod tests {
     const LONG: Duration = Duration::from_mins(1);
 
     fn lines(file: &Arc<LogFile>, lines: &[u8]) -> Batch {
-        Batch::Lines { file: Arc::clone(file), gzip: None, lines: lines.to_vec() }
+        Batch::Lines { file: Arc::clone(file), gzip: None, lines: lines.to_vec(), waiters: None }
     }
 
     /// A file behind which somebody has to read before more can be written.

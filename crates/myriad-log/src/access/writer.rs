@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 use super::target::{BufferRules, LogTarget};
-use super::threads::{Batch, LogThreads};
+use super::threads::{Batch, LogThreads, Waiters};
 use crate::log_file::LogFile;
 
 /// Lines of one worker that wait to be written. Nothing here waits for a disk.
@@ -22,6 +22,12 @@ pub struct LogWriter {
     begun: Notify,
     /// Shortest `flush=` time of these buffers, milliseconds.
     soonest_ms: Cell<u64>,
+    /// Connections that wait until the lines of logs without `buffer=` are written.
+    waiters: RefCell<Vec<oneshot::Sender<()>>>,
+    /// Lines were put for logs whose path holds variables, and no connection has waited for them yet.
+    has_put_lines: Cell<bool>,
+    /// Time until which no connection waits, as the disk was slow; monotonic milliseconds.
+    slow_until_ms: Cell<u64>,
 }
 
 /// Most milliseconds by which a flush may be later than its `flush=` time.
@@ -29,6 +35,9 @@ const LONGEST_WAIT_MS: u64 = 1000;
 
 /// A log without `buffer=`: its lines of ten milliseconds are written at once, so that a busy worker seldom wakes a thread.
 const UNBUFFERED: BufferRules = BufferRules { size: 64 << 10, flush_ms: Some(10), gzip: None };
+
+/// How long no connection waits for its lines after one waited too long, milliseconds.
+const SLOW_MS: u64 = 10_000;
 
 /// Longest time that a worker waits at its end for its lines to be written.
 const AT_THE_END: Duration = Duration::from_secs(5);
@@ -44,6 +53,8 @@ struct Buffer {
     lines: Vec<u8>,
     since_ms: u64,
     rules: BufferRules,
+    /// The log has no `buffer=`: connections wait for its lines before they close.
+    is_unbuffered: bool,
 }
 
 impl LogWriter {
@@ -55,6 +66,9 @@ impl LogWriter {
             filled: RefCell::default(),
             begun: Notify::new(),
             soonest_ms: Cell::new(LONGEST_WAIT_MS),
+            waiters: RefCell::default(),
+            has_put_lines: Cell::new(false),
+            slow_until_ms: Cell::new(0),
         }
     }
 
@@ -66,11 +80,12 @@ impl LogWriter {
     /// Logs one line, which `write` appends with its end; `false` takes it back. `path` is that of a target with variables.
     pub fn line(&self, target: &LogTarget, path: Option<PathBuf>, write: impl FnOnce(&mut Vec<u8>) -> bool) {
         match target {
-            LogTarget::File { file, buffer } => self.gather(file, buffer.unwrap_or(UNBUFFERED), write),
+            LogTarget::File { file, buffer } => self.gather(file, *buffer, write),
             LogTarget::Variable(_, rules) => {
                 let mut line = Vec::new();
                 if let Some(path) = path.filter(|_| write(&mut line)) {
                     let now_ms = myriad_net::clock::monotonic_ms();
+                    self.has_put_lines.set(true);
                     self.threads.put(Batch::Line { path, rules: *rules, now_ms, line });
                 }
             }
@@ -83,7 +98,13 @@ impl LogWriter {
         }
     }
 
-    fn gather(&self, file: &Arc<LogFile>, rules: BufferRules, write: impl FnOnce(&mut Vec<u8>) -> bool) {
+    fn gather(
+        &self,
+        file: &Arc<LogFile>,
+        buffered: Option<BufferRules>,
+        write: impl FnOnce(&mut Vec<u8>) -> bool,
+    ) {
+        let rules = buffered.unwrap_or(UNBUFFERED);
         let (number, mut buffers) = (file.number(), self.buffers.borrow_mut());
         if buffers.len() <= number {
             buffers.resize_with(number + 1, || None);
@@ -91,6 +112,7 @@ impl LogWriter {
         let buffer = buffers[number].get_or_insert_with(|| Buffer::new(file, rules));
         // Rules of the log: a reload may have changed them.
         buffer.rules = rules;
+        buffer.is_unbuffered = buffered.is_none();
         let began = buffer.lines.len();
         if !write(&mut buffer.lines) {
             buffer.lines.truncate(began);
@@ -98,7 +120,7 @@ impl LogWriter {
         }
         if began > 0 && buffer.lines.len() > rules.size {
             let next = buffer.lines.split_off(began);
-            buffer.leave_to(&self.threads);
+            buffer.leave_to(&self.threads, None);
             buffer.lines.extend_from_slice(&next);
         } else if began > 0 {
             return;
@@ -137,6 +159,7 @@ impl LogWriter {
 
     /// Leaves to the threads what has waited for its `flush=` time; everything when `all`.
     pub fn flush(&self, all: bool) {
+        self.write_for_waiters();
         let now = myriad_net::clock::monotonic_ms();
         let mut buffers = self.buffers.borrow_mut();
         self.filled.borrow_mut().retain(|number| {
@@ -144,9 +167,51 @@ impl LogWriter {
             let limit = buffer.rules.flush_ms.unwrap_or(u64::MAX);
             let is_due = all || now.saturating_sub(buffer.since_ms) >= limit;
             if is_due {
-                buffer.leave_to(&self.threads);
+                buffer.leave_to(&self.threads, None);
             }
             !is_due
+        });
+    }
+
+    /// Returns a receiver that ends when the lines of logs without `buffer=` that were gathered until now are written, if
+    /// [`LogWriter::write_for_waiters`] is called; `None` if there are no such lines, or shortly after [`LogWriter::note_slow_disk`].
+    pub fn wait(&self) -> Option<oneshot::Receiver<()>> {
+        let buffers = self.buffers.borrow();
+        let is_unbuffered =
+            |number: &usize| buffers[*number].as_ref().is_some_and(|buffer| buffer.is_unbuffered);
+        if !self.has_put_lines.get() && !self.filled.borrow().iter().any(is_unbuffered) {
+            return None;
+        }
+        if myriad_net::clock::monotonic_ms() < self.slow_until_ms.get() {
+            return None;
+        }
+        let (sender, receiver) = oneshot::channel();
+        self.waiters.borrow_mut().push(sender);
+        Some(receiver)
+    }
+
+    /// Has no connection wait for its lines during the next seconds: the threads are behind.
+    pub fn note_slow_disk(&self) {
+        self.slow_until_ms.set(myriad_net::clock::monotonic_ms() + SLOW_MS);
+    }
+
+    /// Leaves the lines of logs without `buffer=` to the threads, for all connections that wait; does nothing if none waits.
+    pub fn write_for_waiters(&self) {
+        let waiters = self.waiters.take();
+        if waiters.is_empty() {
+            return;
+        }
+        let waiters = Arc::new(waiters);
+        if self.has_put_lines.take() {
+            self.threads.put(Batch::Waiters(Arc::clone(&waiters)));
+        }
+        let mut buffers = self.buffers.borrow_mut();
+        self.filled.borrow_mut().retain(|number| {
+            let Some(buffer) = &mut buffers[*number] else { return false };
+            if buffer.is_unbuffered {
+                buffer.leave_to(&self.threads, Some(&waiters));
+            }
+            !buffer.is_unbuffered
         });
     }
 
@@ -165,17 +230,18 @@ impl LogWriter {
 
 impl Buffer {
     fn new(file: &Arc<LogFile>, rules: BufferRules) -> Self {
-        Self { file: Arc::clone(file), lines: Vec::new(), since_ms: 0, rules }
+        Self { file: Arc::clone(file), lines: Vec::new(), since_ms: 0, rules, is_unbuffered: false }
     }
 
-    fn leave_to(&mut self, threads: &LogThreads) {
+    fn leave_to(&mut self, threads: &LogThreads, waiters: Option<&Waiters>) {
         if self.lines.is_empty() {
             return;
         }
         // As much is likely to come again until the next time.
         let next = Vec::with_capacity(self.lines.len());
         let lines = std::mem::replace(&mut self.lines, next);
-        threads.put(Batch::Lines { file: Arc::clone(&self.file), gzip: self.rules.gzip, lines });
+        let (file, gzip) = (Arc::clone(&self.file), self.rules.gzip);
+        threads.put(Batch::Lines { file, gzip, lines, waiters: waiters.cloned() });
     }
 }
 
@@ -306,6 +372,40 @@ mod tests {
                 .await;
             }
         });
+    }
+
+    #[test]
+    fn waiting_connections_are_woken_once_their_lines_are_written() {
+        let folder = Folder::new("waiters");
+        let writer = LogWriter::default();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let wait = |expected: [&str; 3]| {
+            let waiting = [(); 2].map(|()| writer.wait().expect("lines wait"));
+            writer.write_for_waiters();
+            writer.write_for_waiters();
+            assert!(writer.wait().is_none(), "their lines are on their way");
+            for receiver in waiting {
+                assert!(runtime.block_on(receiver).is_err(), "senders are dropped");
+            }
+            assert_eq!(["a.log", "b.log", "c.log"].map(|name| folder.read(name)), expected);
+        };
+        let unbuffered = target(&folder, None);
+        let buffered = LogTarget::File { file: folder.log("b.log"), buffer: Some(RULES) };
+        let variable = LogTarget::Variable(template("$plain"), None);
+        folder.log("c.log");
+        assert!(writer.wait().is_none());
+        write(&writer, &buffered, "held\n");
+        assert!(writer.wait().is_none());
+        write(&writer, &unbuffered, "one\n");
+        wait(["one\n", "", ""]);
+        write_at(&writer, &variable, Some(folder.path("c.log")), "two\n");
+        wait(["one\n", "", "two\n"]);
+        write(&writer, &unbuffered, "three\n");
+        write_at(&writer, &variable, Some(folder.path("c.log")), "four\n");
+        wait(["one\nthree\n", "", "two\nfour\n"]);
+        write(&writer, &unbuffered, "five\n");
+        writer.note_slow_disk();
+        assert!(writer.wait().is_none());
     }
 
     #[test]

@@ -10,9 +10,9 @@
 //!  close   error page, close
 //! ```
 
+pub(crate) mod close_wait;
 mod exchange;
 mod read;
-mod refresh_wait;
 mod send;
 mod tunnel;
 
@@ -24,7 +24,8 @@ pub use tunnel::end_tunnels;
 use crate::connection::Connection;
 use crate::h2;
 use crate::request_buffers::{self, RequestBuffers};
-use crate::service::Service;
+use crate::service::{Behind, Service};
+use crate::timeouts::Timeouts;
 use crate::tls::{self, Greeting};
 use exchange::After;
 use read::Read;
@@ -73,21 +74,43 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection
             }
             Read::Rejected(buffers, why) => exchange::reject(&service, connection, buffers, why),
         };
-        match ran.end().await {
-            After::KeepAlive(buffers) if buffers.input.is_empty() => request_buffers::give(buffers),
+        let (behind, linger) = match ran.end().await {
+            After::KeepAlive(buffers) if buffers.input.is_empty() => {
+                request_buffers::give(buffers);
+                continue;
+            }
             After::KeepAlive(mut buffers) => {
                 buffers.pipelined = true;
                 carried = Some(buffers);
+                continue;
             }
-            After::Close => return connection.end(),
-            After::CloseBehind(behind) => {
-                Box::pin(refresh_wait::wait(connection, behind)).await;
-                return connection.end();
-            }
-            After::Linger(timeouts) => {
-                Box::pin(crate::linger::run(connection, timeouts)).await;
-                return connection.end();
-            }
+            After::Close => (None, None),
+            After::CloseBehind(behind) => (Some(behind), None),
+            After::Linger(timeouts) => (None, Some(timeouts)),
+        };
+        let logged = service.logged();
+        if logged.is_some() || behind.is_some() || linger.is_some() {
+            // Boxed: an idle connection has no room for it.
+            Box::pin(finish(connection, logged, behind, linger)).await;
         }
+        return connection.end();
+    }
+}
+
+/// Waits for what delays the close of a connection whose last answer was sent.
+async fn finish(
+    connection: &Rc<Connection>,
+    logged: Option<Behind>,
+    behind: Option<Behind>,
+    linger: Option<Timeouts>,
+) {
+    if let Some(logged) = logged {
+        close_wait::logged(connection, logged).await;
+    }
+    if let Some(behind) = behind {
+        close_wait::refreshed(connection, behind).await;
+    }
+    if let Some(timeouts) = linger {
+        crate::linger::run(connection, timeouts).await;
     }
 }

@@ -25,16 +25,22 @@ use std::future::poll_fn;
 use std::rc::Rc;
 
 use crate::connection::Connection;
+use crate::h1::close_wait;
 use crate::linger;
 use crate::service::Service;
 use driver::{Driver, End};
 
 /// Serves a connection whose client speaks HTTP/2 until it ends; `early` is what was read of it.
 pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection>, early: &[u8]) {
-    let mut driver = Driver::new(service, Rc::clone(connection), early);
+    let mut driver = Driver::new(Rc::clone(&service), Rc::clone(connection), early);
     let end = poll_fn(|cx| driver.poll(cx)).await;
     let timeouts = driver.timeouts();
     drop(driver);
+    if matches!(end, End::Said)
+        && let Some(logged) = service.logged()
+    {
+        close_wait::logged(connection, logged).await;
+    }
     match end {
         End::TooSlow => connection.socket.reset_on_close(),
         End::TimedOut if timeouts.reset_timed_out => connection.socket.reset_on_close(),
