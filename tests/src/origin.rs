@@ -41,6 +41,7 @@ pub struct Call {
     stream: TcpStream,
     id: u16,
     keeps: bool,
+    exit_status: u32,
     body_ended: bool,
     hung_up: bool,
 }
@@ -152,7 +153,18 @@ impl Call {
         let keeps = begin.content[2] & 1 == 1;
         let params = pairs(&params);
         let (number, id, body) = (0, begin.id, Vec::new());
-        Ok(Some(Self { number, body, params, stream, id, keeps, body_ended: false, hung_up: false }))
+        let exit_status = 0;
+        Ok(Some(Self {
+            number,
+            body,
+            params,
+            stream,
+            id,
+            keeps,
+            exit_status,
+            body_ended: false,
+            hung_up: false,
+        }))
     }
 
     /// A parameter; empty where it was not sent.
@@ -220,6 +232,11 @@ impl Call {
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
+    /// Sets the `appStatus` of END_REQUEST.
+    pub fn exit_with(&mut self, status: u32) {
+        self.exit_status = status;
+    }
+
     /// Closes the connection without an end.
     pub fn hang_up(&mut self) {
         // A close with unread bytes would reset, and the server might lose what it has not read yet.
@@ -252,7 +269,9 @@ impl Call {
 
     fn end(&mut self) -> io::Result<()> {
         let mut bytes = record(STDOUT, self.id, b"");
-        bytes.extend(record(END_REQUEST, self.id, &[0; 8]));
+        let mut end = [0; 8];
+        end[..4].copy_from_slice(&self.exit_status.to_be_bytes());
+        bytes.extend(record(END_REQUEST, self.id, &end));
         self.stream.write_all(&bytes)?;
         if self.body_ended {
             return Ok(());

@@ -77,6 +77,10 @@ async fn lead(
                 None => Next::Done(esi::respond(exchange, cached.origin, response)),
             }
         }
+        Ok(Report::Closed(response)) => {
+            exchange.request.cache.shown.reason = Some("maintenance");
+            Next::Done(esi::respond(exchange, cached.origin, response))
+        }
         Ok(Report::Failed(why)) => failed(exchange, cached, stale, why),
         // The fetch did not begin, since a name has no address, or was abandoned, as when the worker ends.
         Err(_) => failed(exchange, cached, stale, NoAnswer { status: 502, failure: Failure::Error }),

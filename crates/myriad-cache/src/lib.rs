@@ -28,6 +28,7 @@ mod journey;
 mod lead;
 mod leader_cookies;
 mod look_up;
+pub mod maintenance;
 mod next;
 mod origin_fields;
 mod other_codings;

@@ -10,6 +10,7 @@ use myriad_upstream::{OriginError, OriginResponse, Phase, RequestPayload};
 use crate::esi;
 use crate::fetch::{NoAnswer, failure, is_of_the_origin};
 use crate::invalidate;
+use crate::maintenance;
 use crate::next::{Cached, Next};
 use crate::shield;
 use crate::stale_instead::stale_instead;
@@ -50,6 +51,10 @@ pub(crate) async fn run(
             invalidate::after(exchange, cache, &response.head).await;
             purge::by_origin(exchange, Some(cache), &response.head).await;
             let stale = exchange.request.cache.stale.take();
+            if let Some(cause) = maintenance::closed(exchange, &response.head) {
+                maintenance::invalidate(&exchange.request, cache, cause).await;
+                return Next::Done(esi::respond(exchange, origin, response));
+            }
             match stale_instead(&exchange.request, cached, stale, Failure::Http(response.head.status)) {
                 Some(next) => next,
                 None => Next::Done(esi::respond(exchange, origin, response)),

@@ -11,12 +11,14 @@
 
 pub mod cgi;
 mod decoder;
+mod fatal_error;
 pub mod params;
 pub mod pool_status;
 pub mod record;
 pub mod request;
 
 pub use decoder::{DecodeError, Decoder, End, Event};
+pub use fatal_error::FatalErrors;
 pub use params::Params;
 pub use pool_status::PoolStatus;
 pub use record::{Header, ProtocolStatus, RecordType};

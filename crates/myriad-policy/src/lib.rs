@@ -10,6 +10,7 @@
 
 mod accelerator;
 mod admit;
+mod application_state;
 mod bypass;
 mod device;
 mod early;
@@ -37,6 +38,7 @@ mod validity;
 mod vary;
 
 pub use admit::{Admission, Lifetime, ResponseFacts, admit, revalidated, takes_back};
+pub use application_state::{ApplicationState, STATE_FIELD};
 pub use bypass::{BypassReason, RequestFacts, bypass};
 pub use device::DeviceClass;
 pub use early::refreshes_early;

@@ -33,6 +33,8 @@ pub struct Attempt {
     pub bytes_received: u64,
     /// Body bytes received (`$upstream_response_length`).
     pub response_length: u64,
+    /// Whether the application reported a fatal error: its response may be incomplete, although it ended properly.
+    pub fatal: bool,
     /// Whether the connection had served before.
     pub reused: bool,
     /// Whether it is the first try of a request that an internal redirect sent to another group.
@@ -88,6 +90,11 @@ impl Attempts {
     /// Whether a request was sent, of those that are begun from now on.
     pub fn sent(&self) -> Sent {
         Sent { attempts: self.clone(), from: self.0.made.borrow().len() }
+    }
+
+    /// Whether the application reported a fatal error during the last try. It is known for certain once the body has ended.
+    pub fn ended_fatally(&self) -> bool {
+        self.0.made.borrow().last().is_some_and(|attempt| attempt.fatal)
     }
 
     /// The next try is the first at another group.
@@ -188,6 +195,11 @@ impl AttemptLog {
 
     pub(crate) fn body(&self, bytes: usize) {
         self.update(|attempt, _| attempt.response_length += bytes as u64);
+    }
+
+    /// Notes that the application reported a fatal error.
+    pub(crate) fn fatal(&self) {
+        self.update(|attempt, _| attempt.fatal = true);
     }
 
     pub(crate) fn failed(&self, status: u16) {

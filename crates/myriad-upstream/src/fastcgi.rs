@@ -180,7 +180,12 @@ impl Demux for FastCgi {
                         "upstream sent less data than specified in \"Content-Length\" header",
                     ));
                 }
-                Event::End(_) => return Ok(true),
+                Event::End(end) => {
+                    if end.app_status != 0 || end.protocol_status != ProtocolStatus::RequestComplete {
+                        link.log.fatal();
+                    }
+                    return Ok(true);
+                }
             }
         }
         Ok(false)

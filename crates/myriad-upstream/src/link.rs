@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::BytesMut;
+use myriad_fastcgi::FatalErrors;
 use myriad_http::ResponseHead;
 
 use crate::address::Address;
@@ -67,6 +68,7 @@ pub(crate) struct Link {
     identity: u64,
     sending: Sending,
     received: u64,
+    fatal_errors: FatalErrors,
     /// What was read and not consumed.
     pub(crate) input: BytesMut,
 }
@@ -99,6 +101,7 @@ impl Link {
             identity: parts.identity,
             sending: Sending::Going,
             received: 0,
+            fatal_errors: FatalErrors::default(),
             input: BytesMut::new(),
         })
     }
@@ -187,7 +190,11 @@ impl Link {
             && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Io)
     }
 
-    pub(crate) fn stderr(&self, text: &[u8]) {
+    /// The application wrote to its error stream: logged, and searched for a fatal error.
+    pub(crate) fn stderr(&mut self, text: &[u8]) {
+        if self.fatal_errors.push(text) || self.is_spoilt(text) {
+            self.log.fatal();
+        }
         if let Some(observer) = &self.observer {
             observer.stderr(&self.peer, text);
         }

@@ -1,6 +1,8 @@
 //! The page cache: what is stored, under which key, for how long, and how it is served.
 
 mod encodings;
+mod fatal_errors;
+mod maintenance;
 mod storing;
 
 use myriad_tests::{Answer, Cached, Call, Origin, Request, Server};

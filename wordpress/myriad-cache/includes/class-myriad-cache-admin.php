@@ -301,7 +301,7 @@ class Myriad_Cache_Admin {
 			wp_die( esc_html__( 'You may not purge this.', 'myriad-cache' ), '', array( 'response' => 403 ) );
 		}
 		if ( '' === $path ) {
-			Myriad_Cache_Queue::add( 's' );
+			Myriad_Cache_Queue::add_all();
 		} else {
 			Myriad_Cache_Queue::add_url( self::url( $path ) );
 		}

@@ -117,6 +117,10 @@ class Myriad_Cache_Page {
 			return;
 		}
 		Myriad_Cache_Nonces::settle_head();
+		$state = self::state( self::$made );
+		if ( '' !== $state ) {
+			header( 'X-Myriad-State: ' . $state );
+		}
 		header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ), false );
 		if ( defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) {
 			header( 'X-Accel-Expires: 0' );
@@ -126,6 +130,41 @@ class Myriad_Cache_Page {
 		foreach ( $fields as $field ) {
 			header( $field, false );
 		}
+	}
+
+	/**
+	 * Returns the state of the site or the page that Myriad must know.
+	 *
+	 * @param string $page Page.
+	 * @return string `maintenance`, `incomplete`, or nothing.
+	 */
+	private static function state( $page ) {
+		$status = http_response_code();
+		if ( 503 === $status ) {
+			// WordPress runs and got as far as the template: a plugin has closed the site.
+			return 'maintenance';
+		}
+		return 200 === $status && ( self::has_failed() || self::is_cut( $page ) ) ? 'incomplete' : '';
+	}
+
+	/**
+	 * Returns whether PHP stopped with a fatal error.
+	 *
+	 * @return bool
+	 */
+	private static function has_failed() {
+		$error = error_get_last();
+		return $error && in_array( $error['type'], array( E_ERROR, E_PARSE, E_CORE_ERROR, E_COMPILE_ERROR, E_USER_ERROR, E_RECOVERABLE_ERROR ), true );
+	}
+
+	/**
+	 * Returns whether the template stopped before its footer, with an unclosed body.
+	 *
+	 * @param string $page Page.
+	 * @return bool
+	 */
+	private static function is_cut( $page ) {
+		return did_action( 'wp_head' ) && ! did_action( 'wp_footer' ) && false !== stripos( $page, '<body' ) && false === stripos( $page, '</body' );
 	}
 
 	/**

@@ -61,6 +61,13 @@ class Myriad_Cache_Queue {
 	private static $posts = array();
 
 	/**
+	 * Whether pages are removed at once, and none of them is shown when PHP fails.
+	 *
+	 * @var bool
+	 */
+	private static $is_hard = false;
+
+	/**
 	 * Whether the end of the request was arranged for.
 	 *
 	 * @var bool
@@ -77,6 +84,14 @@ class Myriad_Cache_Queue {
 			self::$tags[ Myriad_Cache_Tags::named( $tag ) ] = true;
 		}
 		self::arrange();
+	}
+
+	/**
+	 * Removes all pages of the site, because an administrator requested it: no stale page is shown afterwards, even if PHP fails.
+	 */
+	public static function add_all() {
+		self::$is_hard = true;
+		self::add( 's' );
 	}
 
 	/**
@@ -177,6 +192,8 @@ class Myriad_Cache_Queue {
 		if ( is_array( $pending ) ) {
 			$tags = array_merge( $tags, isset( $pending['tags'] ) ? (array) $pending['tags'] : array() );
 			$urls = array_merge( $urls, isset( $pending['urls'] ) ? (array) $pending['urls'] : array() );
+
+			self::$is_hard = self::$is_hard || ! empty( $pending['hard'] );
 		}
 		self::$tags = array();
 		self::$urls = array();
@@ -191,6 +208,7 @@ class Myriad_Cache_Queue {
 		}
 		$told = self::send( $tags, $urls );
 		self::keep( $told, $tags, $urls, is_array( $pending ) );
+		self::$is_hard = false;
 		return $told;
 	}
 
@@ -209,8 +227,10 @@ class Myriad_Cache_Queue {
 		foreach ( array_chunk( $tags, self::AT_ONCE ) as $some ) {
 			$body['tags'][] = implode( ' ', $some );
 		}
-		// Pages stay for when PHP fails, and nobody sees them before: unless the whole page is to go.
-		$body[ get_option( 'myriad_cache_mode', 'invalidate' ) === 'stale' ? 'soft' : 'invalidate' ] = true;
+		if ( ! self::$is_hard ) {
+			// Pages stay for when PHP fails; no visitor sees them before.
+			$body[ get_option( 'myriad_cache_mode', 'invalidate' ) === 'stale' ? 'soft' : 'invalidate' ] = true;
+		}
 
 		$told = Myriad_Cache_Client::ask( 'POST', 'purge', $body );
 		if ( is_wp_error( $told ) ) {
@@ -242,6 +262,7 @@ class Myriad_Cache_Queue {
 			$pending = array(
 				'tags'  => $tags,
 				'urls'  => $urls,
+				'hard'  => self::$is_hard,
 				'tried' => time(),
 			);
 			update_option( self::PENDING, $pending, true );

@@ -3,7 +3,7 @@
 use myriad_http::Method;
 use myriad_policy::Told;
 use myriad_store::FlightWriter;
-use myriad_upstream::{OriginRequest, OriginResponse};
+use myriad_upstream::{Attempts, OriginRequest, OriginResponse};
 
 use super::report::Reporter;
 use crate::companion::Companion;
@@ -62,4 +62,6 @@ pub(super) struct Answered {
     pub fetching: Fetching,
     /// When it was asked for, ms since the epoch.
     pub asked: u64,
+    /// The tries of the fetch: they show a fatal error, once the body has ended.
+    pub attempts: Attempts,
 }

@@ -10,6 +10,7 @@ use super::job::{Answered, Sought};
 use super::report::{Report, Reporter, report};
 use super::store::{Admitted, store};
 use crate::arrival::Arrival;
+use crate::maintenance;
 use crate::next::Cached;
 use crate::other_codings;
 use crate::page;
@@ -37,7 +38,7 @@ pub(super) async fn judge(
     answered: Answered,
 ) {
     let Cached { origin: place, cache } = cached;
-    let Answered { response, fetching, asked } = answered;
+    let Answered { response, fetching, asked, attempts } = answered;
     purge::by_origin(exchange, Some(cache), &response.head).await;
     let now = myriad_net::clock::now_ms();
     let arrival = Arrival { now, delay_ms: now.saturating_sub(asked) };
@@ -49,6 +50,12 @@ pub(super) async fn judge(
     // The waiters would only find the same: they get their stale pages, or the status. What is stored stays for the next
     // failure, though the answer could be stored as well (`*_cache_use_stale http_404`).
     let stays = sought.usable_page && cache.rules.use_stale.on_status(status);
+    if let Some(cause) = maintenance::closed(exchange, &response.head) {
+        maintenance::invalidate(&exchange.request, cache, cause).await;
+        // Each waiter requests it separately.
+        writer.uncacheable(now, 0);
+        return report(reporter, Report::Closed(response));
+    }
     let told = sought.told.as_ref();
     let fields = &response.head.fields;
     let hides_own = told::hides_own(&exchange.request, cache, told, status, fields);
@@ -74,7 +81,8 @@ pub(super) async fn judge(
                 sought.companion.and_then(|other| other.admit(exchange, cache, fields, sought.told.as_ref()));
             let mut response = response;
             say_no_vary_search(cache, &mut response.head);
-            let admitted = Admitted { response, lifetime, now, pace, fetching, selection, companion };
+            let admitted =
+                Admitted { response, lifetime, now, pace, fetching, selection, companion, attempts };
             store(exchange, cached, writer, reporter, admitted).await;
         }
     }

@@ -20,6 +20,8 @@ pub(crate) enum Report {
     OtherVariant(Vec<u8>),
     /// The answer is for this visitor alone, for this reason.
     Refused(Box<OriginResponse>, &'static str),
+    /// The application has closed the site: this response is shown, and no stale page.
+    Closed(Box<OriginResponse>),
     /// There is no answer.
     Failed(NoAnswer),
 }

@@ -14,6 +14,7 @@ use super::job::{Answered, Job};
 use super::judge::judge;
 use super::no_answer::{NoAnswer, is_of_the_origin};
 use super::report::{Report, report};
+use crate::maintenance;
 use crate::next::{Cached, Held};
 use crate::shield;
 use myriad_exchange::exchange::{Exchange, Request};
@@ -46,7 +47,7 @@ async fn ask(
     let asked = myriad_net::clock::now_ms();
     let fetched = origin_fetch(exchange, place, &group, &mut request, waits).await;
     let response = fetched.map_err(Unanswered::Failed)?;
-    Ok(Answered { response, fetching, asked })
+    Ok(Answered { response, fetching, asked, attempts: request.attempts })
 }
 
 /// Does the work of a fetch until nobody waits for it any more. `ignores_abort` says that it goes on all the same once it
@@ -103,7 +104,8 @@ pub(super) async fn run(job: Job) {
         return exchange.request.log(Level::Info, format_args!("fetch ended, for nobody waits for it"));
     };
     // What came of it for one visitor alone says nothing of the page.
-    if !sought.own_request {
+    let is_closed = matches!(&answered, Ok(answered) if maintenance::closed(&mut exchange, &answered.response.head).is_some());
+    if !sought.own_request && !is_closed {
         note(&exchange.request, held.get(), &answered);
     }
     match answered {

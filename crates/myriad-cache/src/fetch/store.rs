@@ -8,9 +8,11 @@ use bytes::Bytes;
 use myriad_encode::StreamDecoder;
 use myriad_http::Known;
 use myriad_log::Level;
-use myriad_policy::Lifetime;
-use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, Push, Selection};
-use myriad_upstream::OriginResponse;
+use myriad_policy::{ApplicationState, Lifetime};
+use myriad_store::{
+    BodyWriter, Capacity, Completion, Failure as StoreFailure, FlightWriter, Push, Selection,
+};
+use myriad_upstream::{Attempts, OriginResponse};
 
 use super::report::{Report, Reporter, report};
 use crate::assets;
@@ -43,6 +45,8 @@ pub(super) struct Admitted {
     pub selection: Option<Selection>,
     /// The other key that it is stored under.
     pub companion: Option<CompanionPage>,
+    /// The tries of its fetch.
+    pub attempts: Attempts,
 }
 
 /// Stores the body as it comes, for the zone and its waiters at once.
@@ -53,7 +57,7 @@ pub(super) async fn store(
     reporter: Reporter,
     admitted: Admitted,
 ) {
-    let Admitted { response, lifetime, now, mut pace, fetching, selection, companion } = admitted;
+    let Admitted { response, lifetime, now, mut pace, fetching, selection, companion, attempts } = admitted;
     let mut fetching = Some(fetching);
     let OriginResponse { head, mut body, .. } = *response;
     let mut meta = page::meta_of(
@@ -70,6 +74,7 @@ pub(super) async fn store(
         selection.as_ref().filter(|selection| told::is_of_others(&exchange.request, Some(*selection)));
     let varies = varies.map(|selection| selection.selector.to_vec());
     let length = head.known(Known::ContentLength).and_then(respond::parse_length);
+    let is_incomplete = ApplicationState::of(&head.fields).incomplete;
     let coding = page::origin_coding(&head);
     let mut cutting = Cutting::begin(&exchange.request, &head);
     let cut = cutting
@@ -133,6 +138,12 @@ pub(super) async fn store(
         let (rest, cut) = cutting.finish(&exchange.request);
         push(&mut writer, rest);
         meta = meta.with_cut(&cut.encode());
+    }
+    if is_incomplete || attempts.ended_fatally() {
+        let why = if is_incomplete { "an incomplete response" } else { "a fatal error" };
+        let what = format_args!("upstream reported {why}: the response is passed on and not stored");
+        exchange.request.log(Level::Error, what);
+        return writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
     }
     if let (Some(companion), Some(body)) = (companion, writer.body()) {
         companion.store(exchange, cached.cache, meta.clone(), &body);

@@ -18,6 +18,7 @@ use myriad_files::Draft;
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_http::{Known, ResponseHead};
 use myriad_log::Level;
+use myriad_upstream::Attempts;
 use rustix::fs::Timespec;
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -40,6 +41,8 @@ pub(super) struct Storing {
     ended: bool,
     plan: Plan,
     report: Report,
+    /// The tries of the request: they show a fatal error, once the body has ended.
+    attempts: Attempts,
 }
 
 /// How far the file is.
@@ -105,7 +108,18 @@ impl Storing {
             account: request.account(),
         };
         let state = State::Busy(spawn_blocking(move || begun(&path, mode)));
-        Self { body, state, held: Vec::new(), held_bytes: 0, last: None, ended: false, plan, report }
+        let attempts = request.origin.as_ref().map(|facts| facts.attempts.clone()).unwrap_or_default();
+        Self {
+            body,
+            state,
+            held: Vec::new(),
+            held_bytes: 0,
+            last: None,
+            ended: false,
+            plan,
+            report,
+            attempts,
+        }
     }
 
     /// Gives the file up; the visitor's answer goes on.
@@ -199,7 +213,12 @@ impl Body for Storing {
                     }
                     return Poll::Ready(Some(Ok(piece)));
                 }
-                None => this.ended = true,
+                None => {
+                    this.ended = true;
+                    if this.attempts.ended_fatally() {
+                        this.give_up();
+                    }
+                }
                 Some(Err(error)) => {
                     this.give_up();
                     this.last = None;

@@ -3,11 +3,12 @@
 use myriad_cache::esi;
 use myriad_conf::Text;
 use myriad_conf::settings::{OriginSettings, Settings};
-use myriad_policy::Announced;
+use myriad_policy::{Announced, STATE_FIELD};
 
 /// Fields that end here: `*_hide_header`, and what an origin says to an accelerator that has announced itself.
 pub(super) fn hidden(settings: &Settings, origin: &OriginSettings) -> Vec<Box<[u8]>> {
     let mut hidden = lower(&origin.answer.hide);
+    hidden.push(STATE_FIELD.into());
     let has_esi = esi::is_on(settings);
     if has_esi || announced(origin).surrogate.is_some() {
         hidden.push(b"surrogate-control"[..].into());

@@ -7,7 +7,7 @@ use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Model};
 
 use super::{forwarded, https_only, real_ip, referers, resolver, set_misc, ssl};
-use myriad_cache::{assets, device_class, early_hints_stored, esi, shared_fetch};
+use myriad_cache::{assets, device_class, early_hints_stored, esi, maintenance, shared_fetch};
 use myriad_content::{autoindex, dav, echo, empty_gif, fancyindex, files, random_index, stub_status};
 use myriad_control::{api, dashboard, metrics, purge, status_zone, traffic_status};
 use myriad_exchange::exchange::Request;
@@ -48,6 +48,7 @@ static FEATURES: &[Feature] = &[
     shared_fetch::FEATURE,
     esi::FEATURE,
     assets::FEATURE,
+    maintenance::FEATURE,
     Feature::new("charset", charset::ROWS),
     Feature::new("early_hints", early_hints::ROWS).compiled_by(early_hints::compile),
     Feature::new("early_hints", early_hints_stored::ROWS).compiled_by(early_hints_stored::compile),

@@ -315,6 +315,16 @@ impl<M: Metadata> BodyWriter<M> {
         }
     }
 
+    /// The body is whole, but must not be stored: readers get all of it, and the previous object stays.
+    pub fn discard(mut self, completion: Completion<M>) {
+        self.compact();
+        let Some(body) = self.whole.take() else {
+            return self.lead.finish_oversized(completion.now, 0);
+        };
+        let object = self.lead.flight.object(body, self.selection.take(), completion);
+        self.lead.finish(Phase::Complete(object), None);
+    }
+
     /// The origin failed in mid-body: readers get [`super::Abort::Failed`].
     pub fn fail(mut self, failure: Failure) {
         self.lead.finish(Phase::Aborted(Abort::Failed(failure)), None);

@@ -143,6 +143,7 @@ fn the_wordpress_preset_takes_the_short_way() {
 
 /// Directives with variables that are read for requests alone for which all rules were run.
 const APART: &[&str] = &[
+    "cache_maintenance",
     "auth_basic",
     "auth_basic_user_file",
     "auth_request_set",

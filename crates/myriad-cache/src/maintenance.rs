@@ -1,0 +1,185 @@
+//! A site that its application has closed for maintenance: the response with status 503 is shown at once on every URL.
+//!
+//! The application reports it by `X-Myriad-State: maintenance`, or a file of `cache_maintenance` exists. Any other 503 is a failure,
+//! which stale pages bridge (`*_cache_use_stale http_503`).
+
+use std::ffi::OsStr;
+use std::hash::{BuildHasher, RandomState};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use myriad_bounded::Lru;
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Text, feature_settings};
+use myriad_http::ResponseHead;
+use myriad_log::Level;
+use myriad_policy::{ApplicationState, What};
+use myriad_script::Template;
+use parking_lot::Mutex;
+
+use myriad_control::purge;
+use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::feature::Feature;
+use myriad_exchange::runtime::{CachePlace, PlaceFeatures, SettingsCompiler};
+use myriad_page::PurgedBy;
+
+/// Minimum time between two invalidations of a host for one cause, in milliseconds: a client may be able to cause the response.
+const PAUSE_MS: u64 = 60_000;
+/// Maximum number of hosts whose last invalidation is remembered.
+const HOSTS: u64 = 4_096;
+
+/// Why a site counts as closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// `X-Myriad-State: maintenance`.
+    Field,
+    /// A file of `cache_maintenance`: its inode, and when it was changed.
+    File(u64, i64, i64),
+}
+
+/// Cause and time of the last invalidation, by a hash of zone and host.
+type Invalidations = Mutex<Lru<u64, (Cause, u64)>>;
+
+/// The invalidations of the process, and the random seed of their hashes.
+static INVALIDATED: LazyLock<(RandomState, Invalidations)> =
+    LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(HOSTS))));
+
+/// `cache_maintenance` of a level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct MaintenanceSettings {
+    /// Files, with variables.
+    files: Vec<Text>,
+}
+
+feature_settings!(MaintenanceSettings);
+
+/// `cache_maintenance` at a place, compiled.
+struct MaintenanceFiles(Vec<Template>);
+
+/// The feature, for the list of them.
+pub const FEATURE: Feature = Feature::new("cache", ROWS).compiled_by(compile);
+
+static ROWS: &[Directive] = &[Directive::new(
+    "cache_maintenance",
+    Contexts::HSL,
+    at_least(1),
+    Set::Settings(maintenance),
+    "Files that exist while the application is closed for maintenance. Its 503 then replaces all pages of the host at once, as with \
+     `X-Myriad-State: maintenance`; without such a file it is a failure.",
+)
+.default("off")
+.own()];
+
+fn maintenance(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut files = Vec::new();
+    for index in 0..args.len() {
+        match args.bytes(index) {
+            b"off" if args.len() == 1 => {}
+            b"off" => return Err(args.invalid(index, "alone: \"off\" excludes every file")),
+            _ => files.push(args.text(index)?),
+        }
+    }
+    settings.feature_mut::<MaintenanceSettings>().files = files;
+    Ok(())
+}
+
+fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    let files = &settings.feature::<MaintenanceSettings>().files;
+    if !files.is_empty() {
+        features.keep(MaintenanceFiles(files.iter().map(|file| compiler.apart_template(file)).collect()));
+    }
+}
+
+/// Returns why a response shows that the application has closed the site; `None` where it does not.
+pub(crate) fn closed(exchange: &mut Exchange, head: &ResponseHead) -> Option<Cause> {
+    if head.status != 503 {
+        return None;
+    }
+    if ApplicationState::of(&head.fields).maintenance { Some(Cause::Field) } else { file(exchange) }
+}
+
+fn file(exchange: &mut Exchange) -> Option<Cause> {
+    let Exchange { request, frame } = exchange;
+    let MaintenanceFiles(files) = request.place().features.get()?;
+    files.iter().find_map(|file| {
+        let mut path = Vec::new();
+        if let Err(error) = file.eval(request, frame, &mut path) {
+            request.log(Level::Error, format_args!("{error}"));
+            return None;
+        }
+        // Not through `open_file_cache`, which may report the absence of a file for a while after its creation.
+        let found = Path::new(OsStr::from_bytes(&path)).symlink_metadata().ok()?;
+        Some(Cause::File(found.ino(), found.mtime(), found.mtime_nsec()))
+    })
+}
+
+/// Invalidates all stored pages of the host of a request, at most once a minute for one cause: each is fetched before it is shown again.
+pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cause) {
+    let host = &request.route.host;
+    let now = myriad_net::clock::now_ms();
+    if !is_due((cache.zone.zone.name(), host), cause, now) {
+        return;
+    }
+    let what = What::Host(host.as_slice().into());
+    match purge::invalidate_in(&cache.zone, &what, PurgedBy::Origin).await {
+        Ok(_) => {
+            let what = "the application is closed for maintenance: all pages of the host are invalidated";
+            request.log(Level::Notice, format_args!("{what}"));
+        }
+        Err(error) => {
+            let what = format_args!("pages could not be invalidated for maintenance: {error}");
+            request.log(Level::Error, what);
+        }
+    }
+}
+
+/// Whether a host is to be invalidated. A new file is a cause of its own: no client can create one.
+fn is_due(host: (&str, &[u8]), cause: Cause, now: u64) -> bool {
+    let host = INVALIDATED.0.hash_one(host);
+    let mut invalidated = INVALIDATED.1.lock();
+    let last = invalidated.get(&host).copied();
+    let is_new = |last: Cause| cause != Cause::Field && cause != last;
+    if last.is_some_and(|(last, at)| !is_new(last) && now < at + PAUSE_MS) {
+        return false;
+    }
+    invalidated.insert(host, (cause, now), 1);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{head, keyed, site};
+
+    #[test]
+    fn application_closes_the_site_by_a_field_and_status_503() {
+        let is_closed = |status, fields: &[(&str, &str)]| {
+            closed(&mut keyed(&site(""), &[]), &head(status, fields)) == Some(Cause::Field)
+        };
+        let field = &[("X-Myriad-State", "maintenance")];
+        assert!(is_closed(503, field) && !is_closed(500, field) && !is_closed(200, field));
+        assert!(
+            !is_closed(503, &[("Retry-After", "600")])
+                && !is_closed(503, &[("X-Myriad-State", "incomplete")])
+        );
+    }
+
+    #[test]
+    fn host_is_invalidated_once_a_minute() {
+        let due = |host: &str, now| is_due(("zone", host.as_bytes()), Cause::Field, now);
+        assert!(due("a.test", 0) && !due("a.test", PAUSE_MS - 1) && due("b.test", 1));
+        assert!(due("a.test", PAUSE_MS) && !due("a.test", PAUSE_MS + 1));
+        assert!(is_due(("other", b"a.test"), Cause::Field, PAUSE_MS + 1));
+    }
+
+    #[test]
+    fn new_file_invalidates_a_host_at_once() {
+        let due = |cause, now| is_due(("zone", b"file.test"), cause, now);
+        let (first, second) = (Cause::File(1, 2, 3), Cause::File(1, 3, 0));
+        assert!(due(Cause::Field, 0) && due(first, 1) && !due(first, 2) && due(second, 3));
+        assert!(!due(Cause::Field, 4) && !due(second, PAUSE_MS) && due(second, PAUSE_MS + 3));
+    }
+}
