@@ -46,6 +46,7 @@ class Myriad_Cache_Page {
 			}
 		}
 		add_action( 'template_redirect', array( __CLASS__, 'hold' ), PHP_INT_MIN );
+		Myriad_Cache_Device::start();
 	}
 
 	/**
@@ -120,6 +121,9 @@ class Myriad_Cache_Page {
 		$state = self::state( self::$made );
 		if ( '' !== $state ) {
 			header( 'X-Myriad-State: ' . $state );
+		}
+		if ( Myriad_Cache_Device::is_used() ) {
+			header( 'Vary: User-Agent', false );
 		}
 		header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ), false );
 		if ( defined( 'DONOTCACHEPAGE' ) && DONOTCACHEPAGE ) {

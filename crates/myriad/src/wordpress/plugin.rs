@@ -45,6 +45,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-cli.php",
     "includes/class-myriad-cache-client.php",
     "includes/class-myriad-cache-clock.php",
+    "includes/class-myriad-cache-device.php",
     "includes/class-myriad-cache-health.php",
     "includes/class-myriad-cache-known.php",
     "includes/class-myriad-cache-lists.php",
