@@ -5,7 +5,7 @@ use std::fs;
 use myriad_tests::{Answer, Request, Server, Visitor, WordPress, wait_for};
 
 /// Parts of plugins, each switched on by a file in the document root.
-const PLUGIN: &str = r#"<?php
+const PLUGIN: &str = r"<?php
     // As LightStart and Elementor do it.
     add_action('template_redirect', function () {
         if (!is_file(ABSPATH . 'closed')) return;
@@ -21,7 +21,7 @@ const PLUGIN: &str = r#"<?php
     add_action('wp_footer', function () {
         if (is_page('about')) echo wp_is_mobile() ? '<p>For telephones</p>' : '<p>For computers</p>';
         if (is_page('contact') && is_file(ABSPATH . 'detecting')) eval('class Mobile_Detect {}');
-    });"#;
+    });";
 
 const PAGES: [&str; 4] = ["/", "/about/", "/contact/", "/the-orchard-by-the-river/"];
 const PHONE: &str =

@@ -143,7 +143,7 @@ fn response_after_a_fatal_error_becomes_no_file() {
         let fails = call.uri() == "/files/fatal.txt";
         half(call, |call| {
             if fails {
-                call.error(FATAL)
+                call.error(FATAL);
             }
         });
     });
