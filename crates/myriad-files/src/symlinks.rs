@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 use std::fs::{File, Metadata};
-use std::io;
-use std::os::fd::OwnedFd;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
@@ -60,11 +60,52 @@ impl Walk {
         }
     }
 
-    /// Metadata of `path`.
-    pub(crate) fn metadata(self, path: &[u8]) -> io::Result<Metadata> {
+    /// Opens a regular file for reading.
+    ///
+    /// The path is resolved to an `O_PATH` descriptor first, which has no effect on a pipe or a device. Only if that is a regular file
+    /// is it opened for reading, by its descriptor, so that no other file can take its place meanwhile.
+    ///
+    /// # Errors
+    /// Those of the system; `ELOOP` for a link that the rule refuses, `InvalidInput` for anything but a regular file.
+    pub fn open(self, path: &[u8]) -> io::Result<File> {
+        let found = match self {
+            Self::Free => {
+                File::from(openat(CWD, as_path(path), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
+            }
+            Self::Checked(rule, trusted) => File::from(walk(path, rule, trusted.min(path.len()))?),
+        };
+        if !found.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let by_descriptor = format!("/proc/self/fd/{}", found.as_raw_fd());
+        Ok(openat(CWD, by_descriptor.as_str(), flags, Mode::empty())?.into())
+    }
+
+    /// Reads a regular file as [`Walk::open`] opens it.
+    ///
+    /// # Errors
+    /// Those of [`Walk::open`]; `FileTooLarge` if the file has more than `limit` bytes.
+    pub fn read(self, path: &[u8], limit: u64) -> io::Result<Vec<u8>> {
+        let mut contents = Vec::new();
+        self.open(path)?.take(limit.saturating_add(1)).read_to_end(&mut contents)?;
+        if contents.len() as u64 > limit {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("larger than {limit} bytes, the limit"),
+            ));
+        }
+        Ok(contents)
+    }
+
+    /// Metadata of what is at `path`.
+    ///
+    /// # Errors
+    /// Those of the system; `ELOOP` for a link that the rule refuses.
+    pub fn metadata(self, path: &[u8]) -> io::Result<Metadata> {
         match self {
             Self::Free => std::fs::metadata(as_path(path)),
-            Self::Checked(rule, trusted) => File::from(walk(path, rule, trusted)?).metadata(),
+            Self::Checked(rule, trusted) => File::from(walk(path, rule, trusted.min(path.len()))?).metadata(),
         }
     }
 }

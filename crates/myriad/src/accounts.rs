@@ -7,6 +7,12 @@ use std::os::unix::fs::MetadataExt;
 
 use rustix::process::{Gid, Uid};
 
+/// First number of ordinary users and groups: those below are of the system (`GID_MIN` of login.defs(5)).
+const FIRST_ORDINARY: u32 = 1000;
+/// Users and groups of the system under which web servers and PHP run. No password or database can be read as one of them.
+const OF_WEB_SERVERS: [&str; 9] =
+    ["www-data", "apache", "nginx", "http", "httpd", "www", "wwwrun", "nobody", "nogroup"];
+
 /// User and groups that the worker becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
@@ -89,6 +95,22 @@ pub(crate) fn group_name_of(gid: u32) -> Option<String> {
     named("/etc/group", gid)
 }
 
+/// Whether a group may be taken over from a file of a site: one of ordinary users or of a web server, never another one of the system
+/// (`shadow`, `disk`). A number without a name is that of a container.
+pub(crate) fn is_group_of_sites(gid: u32) -> bool {
+    is_of_sites(gid, group_name_of)
+}
+
+/// The same of a user.
+pub(crate) fn is_user_of_sites(uid: u32) -> bool {
+    is_of_sites(uid, name_of)
+}
+
+fn is_of_sites(id: u32, name_of: impl Fn(u32) -> Option<String>) -> bool {
+    id != 0
+        && (id >= FIRST_ORDINARY || name_of(id).is_none_or(|name| OF_WEB_SERVERS.contains(&name.as_str())))
+}
+
 fn named(file: &str, id: u32) -> Option<String> {
     let lines = fs::read_to_string(file).ok()?;
     let line = lines.lines().find(|line| line.split(':').nth(2) == Some(&id.to_string()))?;
@@ -112,6 +134,19 @@ mod tests {
     fn a_named_group_replaces_the_primary_one() {
         let account = Account::find_in(USERS, GROUPS, "www-data", Some("adm")).expect("account");
         assert_eq!((account.gid, account.groups), (4, vec![4, 110]));
+    }
+
+    #[test]
+    fn sites_belong_to_ordinary_users_and_to_web_servers() {
+        let name = |id: u32| match id {
+            33 => Some("www-data".to_owned()),
+            42 => Some("shadow".to_owned()),
+            1000 => Some("anna".to_owned()),
+            _ => None,
+        };
+        for (id, expected) in [(0, false), (33, true), (42, false), (82, true), (1000, true), (5000, true)] {
+            assert_eq!(is_of_sites(id, name), expected, "{id}");
+        }
     }
 
     #[test]

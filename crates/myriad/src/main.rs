@@ -41,6 +41,7 @@ mod process;
 mod report;
 mod run;
 mod signals;
+mod site_folder;
 mod state;
 mod stdio;
 mod supervisor;

@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{self, Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, mkdirat, openat, readlinkat, statat,
+    AtFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstatfs, mkdirat, openat, readlinkat, statat,
 };
 use rustix::io::Errno;
 
@@ -169,6 +169,14 @@ impl PathWalk {
         Ok(file.into())
     }
 
+    /// Metadata of a name in this folder, without following a link; `None` if another user could have put something else there.
+    fn trusted_stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
+        let known = statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        // In a sticky folder that others may write, such as `/tmp`, each user may replace their own entries.
+        let is_shared = self.at.metadata()?.mode() & 0o022 != 0;
+        Ok((self.is_safe && (!is_shared || is_ours(known.st_uid))).then_some(known))
+    }
+
     /// Opens the folder of that name. `/`, the first name of an absolute path, leads to the root from anywhere.
     fn step(&self, name: &OsStr) -> Result<File, Errno> {
         openat(&self.at, name, STEP, Mode::empty()).map(File::from)
@@ -204,6 +212,47 @@ pub(crate) fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
         }
     }
     Err(Errno::LOOP.into())
+}
+
+/// Metadata of the file or folder at a path, if root alone decides what that is: no other user can replace it, or lead the path
+/// elsewhere. Links of root are followed. `None` if another user can.
+///
+/// # Errors
+/// Those of the system: it does not exist, or a folder above it does not.
+pub(crate) fn trusted_stat(path: &Path) -> io::Result<Option<Stat>> {
+    let mut path = path::absolute(path)?;
+    let mut walk = PathWalk::from_root()?;
+    for _ in 0..=MAX_LINKS {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(Some(rustix::fs::fstat(&walk.at)?));
+        };
+        let Some(reached) = walk.walk(above, Missing::Fails)? else { return Ok(None) };
+        let Some(known) = reached.trusted_stat(name)? else { return Ok(None) };
+        if !FileType::from_raw_mode(known.st_mode).is_symlink() {
+            return Ok(Some(known));
+        }
+        let Some(target) = reached.link(name)? else { return Ok(None) };
+        (walk, path) = (reached, target);
+    }
+    Err(Errno::LOOP.into())
+}
+
+/// Longest leading part of an absolute path that root alone can lead elsewhere. Links below it may be of another user.
+///
+/// # Errors
+/// Those of the system: a part of the path does not exist.
+pub(crate) fn trusted_part(path: &Path) -> io::Result<PathBuf> {
+    let mut walk = PathWalk::from_root()?;
+    let mut trusted = PathBuf::from("/");
+    for name in path.iter().skip(1) {
+        if walk.trusted_stat(name)?.is_none() {
+            break;
+        }
+        let Some(reached) = walk.walk(Path::new(name), Missing::Fails)? else { break };
+        walk = reached;
+        trusted.push(name);
+    }
+    Ok(trusted)
 }
 
 /// Makes a folder, unless it exists by now.

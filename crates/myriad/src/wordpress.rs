@@ -20,6 +20,7 @@ mod options;
 mod php_name;
 mod placement;
 mod plugin;
+mod pool;
 mod prefix;
 mod preset;
 mod proxies;

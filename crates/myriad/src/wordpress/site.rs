@@ -93,7 +93,7 @@ impl Options {
             return choice;
         }
         let needs = sites.iter().map(|site| Need {
-            socket: site.php.strip_prefix("unix:").map(PathBuf::from),
+            php: site.php.clone(),
             root: site.root.clone(),
         });
         user::choose(&needs.collect::<Vec<_>>(), warnings)

@@ -2,12 +2,21 @@
 //!
 //! PHP runs the plugins of a site, and a flaw in one of them is the usual way of an attack. As another user PHP cannot write
 //! the page cache, by which an attacker would reach every visitor, and Myriad cannot write the site.
+//!
+//! The files of a site belong to PHP's user, who could have the workers become a user or a group of its choice if its files decided
+//! that. Therefore users and groups come only from what an administrator controls: options, the configuration of php-fpm's pool, and
+//! the owners of its socket and of the site's folder where root alone can replace these ([`path_walk::trusted_stat`]). Users and
+//! groups of the system (`mysql`, `shadow`) are never taken, except those under which web servers and PHP run.
 
 use std::fs::metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Stat;
+
+use super::pool::{self, Pool};
 use crate::accounts::{self, Account};
+use crate::path_walk;
+use crate::site_folder::SiteFolder;
 
 /// Users to choose from, the first that exists. The second is shared by all programs without a user of their own.
 const OWN: [&str; 2] = ["myriad", "nobody"];
@@ -16,11 +25,11 @@ const READ: u32 = 4;
 const WRITE: u32 = 2;
 const ENTER: u32 = 1;
 
-/// Rights that a site needs the user to have.
+/// Rights that a site requires the user to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Need {
-    /// Socket of php-fpm, if it is a file.
-    pub(super) socket: Option<PathBuf>,
+    /// Address of php-fpm, in the form of `fastcgi_pass`.
+    pub(super) php: String,
     /// Folder of the site.
     pub(super) root: PathBuf,
 }
@@ -45,19 +54,30 @@ impl Choice {
     }
 }
 
+/// A site as far as an administrator controls it.
+struct Site<'a> {
+    need: &'a Need,
+    /// Configuration of php-fpm's pool, if it was found.
+    pool: Option<Pool>,
+    /// Owner and group of the socket, and of the site's folder, where root alone can replace them.
+    socket: Option<Stat>,
+    root: Option<Stat>,
+}
+
 /// Chooses the user for these sites, and adds to the warnings.
 pub(super) fn choose(needs: &[Need], warnings: &mut Vec<String>) -> Choice {
+    let sites: Vec<_> = needs.iter().map(Site::of).collect();
     let own = OWN.into_iter().find(|name| Account::find(name, None).is_ok());
-    let Some(own) = own else { return of_php(needs) };
-    let tried = groups(needs).into_iter().filter_map(|group| {
+    let Some(own) = own else { return of_php(&sites) };
+    let tried = groups(&sites).into_iter().filter_map(|group| {
         let account = Account::find(own, group.as_deref()).ok()?;
         let unmet = needs.iter().filter_map(|need| need.unmet(&account)).collect::<Vec<_>>();
         Some((Choice { user: own.to_owned(), group }, unmet))
     });
     // The choice with the fewest unmet needs; the first of several.
-    let Some((choice, unmet)) = tried.min_by_key(|(_, unmet)| unmet.len()) else { return of_php(needs) };
+    let Some((choice, unmet)) = tried.min_by_key(|(_, unmet)| unmet.len()) else { return of_php(&sites) };
     if let ([_], [why]) = (needs, &unmet[..]) {
-        let php = of_php(needs);
+        let php = of_php(&sites);
         warnings.push(format!(
             "wordpress: {why}: serving as {}, as PHP does, which can then write the page cache",
             php.user
@@ -69,7 +89,7 @@ pub(super) fn choose(needs: &[Need], warnings: &mut Vec<String>) -> Choice {
     }
     if own != OWN[0] {
         warnings.push(format!(
-            "wordpress: serving as {own}, who may be others, too: make a user of Myriad's own by \
+            "wordpress: serving as {own}, a user that other programs may share: create a user for Myriad alone by \
              `useradd --system --no-create-home --shell /usr/sbin/nologin {}`",
             OWN[0]
         ));
@@ -77,16 +97,21 @@ pub(super) fn choose(needs: &[Need], warnings: &mut Vec<String>) -> Choice {
     choice
 }
 
-/// Groups to try: first the user's own, then those of the sockets and of the sites. If a socket does not exist yet the user's
-/// own comes last, as the group of the site is the likely one of the socket.
-fn groups(needs: &[Need]) -> Vec<Option<String>> {
-    let of = |path: &Path| metadata(path).ok().map(|known| known.gid()).filter(|&gid| gid != 0);
-    let sockets = needs.iter().filter_map(|need| need.socket.as_deref());
-    let is_unknown = sockets.clone().any(|socket| !socket.exists());
-    let of_sites = needs.iter().filter_map(|need| of(&need.root.join("index.php")));
+/// Groups to try: first the user's own, then those of the sockets, of the pools and of the sites' folders. If a socket does not exist
+/// yet the user's own comes last: the socket will likely have the group of its pool or of the site.
+fn groups(sites: &[Site<'_>]) -> Vec<Option<String>> {
+    let is_unknown = sites.iter().any(|site| site.need.socket().is_some_and(|socket| !socket.exists()));
+    let named = |gid: u32| accounts::group_name_of(gid).unwrap_or_else(|| gid.to_string());
+    let of = |stat: &Option<Stat>| {
+        let gid = stat.as_ref().map(|stat| stat.st_gid).filter(|&gid| accounts::is_group_of_sites(gid));
+        gid.map(named)
+    };
+    let sockets = sites.iter().filter_map(|site| of(&site.socket));
+    let pools = sites.iter().filter_map(|site| site.pool.as_ref()).flat_map(|pool| pool.groups.clone());
+    let pools = pools.filter(|group| !matches!(group.as_str(), "root" | "0"));
+    let roots = sites.iter().filter_map(|site| of(&site.root));
     let mut groups: Vec<Option<String>> = Vec::new();
-    for gid in sockets.filter_map(of).chain(of_sites) {
-        let name = Some(accounts::group_name_of(gid).unwrap_or_else(|| gid.to_string()));
+    for name in sockets.chain(pools).chain(roots).map(Some) {
         if !groups.contains(&name) {
             groups.push(name);
         }
@@ -96,31 +121,61 @@ fn groups(needs: &[Need]) -> Vec<Option<String>> {
     groups
 }
 
-/// User of PHP: the owner of the socket or of the site, unless that is root.
-fn of_php(needs: &[Need]) -> Choice {
-    let owner = |path: &Path| metadata(path).ok().map(|known| known.uid()).filter(|&uid| uid != 0);
-    let owners = needs.iter().flat_map(|need| {
-        [need.socket.as_deref().and_then(owner), owner(&need.root.join("index.php"))].into_iter().flatten()
-    });
-    let named = owners.into_iter().find_map(accounts::name_of);
+/// User of PHP: that of the pool, else the owner of the socket or of the site's folder.
+fn of_php(sites: &[Site<'_>]) -> Choice {
+    let of_pool = |site: &Site<'_>| {
+        let user = site.pool.as_ref()?.user.clone()?;
+        Account::find(&user, None).is_ok_and(|account| account.uid != 0).then_some(user)
+    };
+    let of_file = |stat: &Option<Stat>| {
+        let uid = stat.as_ref().map(|stat| stat.st_uid).filter(|&uid| accounts::is_user_of_sites(uid));
+        uid.and_then(accounts::name_of)
+    };
+    let named = sites
+        .iter()
+        .find_map(|site| of_pool(site).or_else(|| of_file(&site.socket)).or_else(|| of_file(&site.root)));
     Choice::of(&named.unwrap_or_else(|| {
         let www_data = Account::find("www-data", None).is_ok();
         if www_data { "www-data" } else { "nobody" }.to_owned()
     }))
 }
 
+impl<'a> Site<'a> {
+    fn of(need: &'a Need) -> Self {
+        let stat = |path: &Path| path_walk::trusted_stat(path).ok().flatten();
+        Self {
+            need,
+            pool: pool::of_administrator(&need.php),
+            socket: need.socket().and_then(stat),
+            root: stat(&need.root),
+        }
+    }
+}
+
 impl Need {
+    /// Socket of php-fpm, if it is a file.
+    fn socket(&self) -> Option<&Path> {
+        self.php.strip_prefix("unix:").map(Path::new)
+    }
+
     /// First right that the account lacks, as the beginning of a sentence.
     fn unmet(&self, account: &Account) -> Option<String> {
         // Links on the way to the socket are followed: /var/run is one.
-        let socket = self.socket.as_ref().and_then(|socket| socket.canonicalize().ok());
+        let socket = self.socket().and_then(|socket| socket.canonicalize().ok());
         if let Some(socket) = socket.filter(|socket| !may(account, socket, WRITE)) {
             return Some(format!("--php {} is not open to {}", socket.display(), name(account)));
         }
-        let parts = [("", ENTER), ("index.php", READ), ("wp-includes", ENTER), ("wp-content", ENTER)];
-        let closed = parts.into_iter().map(|(part, wanted)| (self.root.join(part), wanted));
-        let mut closed = closed.filter(|(path, wanted)| path.exists() && !may(account, path, *wanted));
-        closed.next().map(|(path, _)| format!("{} is not readable for {}", path.display(), name(account)))
+        if !may(account, &self.root, ENTER) {
+            return Some(format!("{} is not readable for {}", self.root.display(), name(account)));
+        }
+        let site = SiteFolder::new(&self.root);
+        let parts = [("index.php", READ), ("wp-includes", ENTER), ("wp-content", ENTER)];
+        let closed = parts.into_iter().filter(|(part, wanted)| {
+            // A link that is not followed, and a missing part, require no right.
+            site.metadata(part).is_ok_and(|known| !account.may(&known, *wanted))
+        });
+        let path = closed.map(|(part, _)| self.root.join(part)).next()?;
+        Some(format!("{} is not readable for {}", path.display(), name(account)))
     }
 }
 

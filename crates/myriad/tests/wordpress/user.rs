@@ -1,7 +1,7 @@
 //! The user who serves where root starts the server.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
@@ -104,7 +104,67 @@ fn user_that_cannot_do_its_work_is_not_taken_and_that_is_said() {
     assert_eq!(user(&printed(&[])), format!("{own} {group};"), "the group may read it");
     assert_eq!(user(&printed(&["--user", &php])), format!("{php};"));
     fs::remove_file(&socket).expect("remove");
+    chown(site.path("html"), None, Some(PHP)).expect("chown");
     assert_eq!(user(&printed(&[])), format!("{own} {group};"), "the site's group is the likely one");
+}
+
+/// The directive `user` for a site whose PHP listens on a port.
+fn user_over_tcp(site: &Site) -> String {
+    let output = command(site, &["--php", "127.0.0.1:9", "--print"]).output().expect("print");
+    let text = stdout(&output);
+    let line = text.lines().find_map(|line| line.strip_prefix("user ")).expect("a user");
+    line.to_owned()
+}
+
+#[test]
+fn files_of_a_site_choose_neither_the_user_nor_the_group() {
+    let Some((site, _php)) = site_of_php() else { return };
+    let own = format!("{};", own_user().0);
+    let index = site.path("html/index.php");
+    let secret = site.path("secret");
+    site.write("secret", "");
+    // PHP's user leaves a link: to a file of the group of passwords, to one of a database.
+    let (shadow, database) = (id_of("/etc/group", "shadow"), id_of("/etc/passwd", "mysql"));
+    for (owner, group, mode) in [(0, shadow, 0o640), (database, database, 0o600), (0, 54_321, 0o640)] {
+        chown(&secret, Some(owner), Some(group)).expect("chown");
+        chmod(&secret, mode);
+        fs::remove_file(&index).expect("remove");
+        std::os::unix::fs::symlink(&secret, &index).expect("a link");
+        lchown(&index, Some(PHP), Some(PHP)).expect("chown");
+        assert_eq!(user_over_tcp(&site), own, "a link to a file of {owner}:{group}");
+    }
+    // A file of its own does not decide either, whatever group its user belongs to.
+    fs::remove_file(&index).expect("remove");
+    fs::write(&index, "").expect("index.php");
+    chown(&index, Some(PHP), Some(54_321)).expect("chown");
+    chmod(&index, 0o640);
+    assert_ne!(user_over_tcp(&site), format!("{} 54321;", own_user().0));
+}
+
+#[test]
+fn owner_of_the_folder_counts_where_root_alone_can_replace_it() {
+    let Some((site, _php)) = site_of_php() else { return };
+    let own = own_user().0;
+    let folder = site.path("html");
+    fs::remove_file(site.path("html/index.php")).expect("remove");
+    site.write("html/index.php", "");
+    chmod(&folder, 0o750);
+    chown(&folder, Some(54_321), Some(54_321)).expect("chown");
+    assert_eq!(user_over_tcp(&site), format!("{own} 54321;"), "the administrator has given it that group");
+    // A group of the system, however it came there.
+    chown(&folder, Some(0), Some(id_of("/etc/group", "shadow"))).expect("chown");
+    assert!(!user_over_tcp(&site).contains("shadow"), "{}", user_over_tcp(&site));
+    // The owner of the folder above can put any folder there.
+    chown(&folder, Some(54_321), Some(54_321)).expect("chown");
+    chown(&site.folder, Some(54_321), None).expect("chown");
+    assert_ne!(user_over_tcp(&site), format!("{own} 54321;"));
+    chown(&site.folder, Some(0), None).expect("chown");
+}
+
+fn id_of(file: &str, name: &str) -> u32 {
+    let known = fs::read_to_string(file).expect(file);
+    let line = known.lines().find(|line| line.split(':').next() == Some(name));
+    line.and_then(|line| line.split(':').nth(2)?.parse().ok()).expect(name)
 }
 
 #[test]
