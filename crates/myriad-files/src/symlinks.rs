@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
@@ -74,12 +74,7 @@ impl Walk {
             }
             Self::Checked(rule, trusted) => File::from(walk(path, rule, trusted.min(path.len()))?),
         };
-        if !found.metadata()?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-        }
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let by_descriptor = format!("/proc/self/fd/{}", found.as_raw_fd());
-        Ok(openat(CWD, by_descriptor.as_str(), flags, Mode::empty())?.into())
+        opened(&found)
     }
 
     /// Reads a regular file as [`Walk::open`] opens it.
@@ -87,15 +82,7 @@ impl Walk {
     /// # Errors
     /// Those of [`Walk::open`]; `FileTooLarge` if the file has more than `limit` bytes.
     pub fn read(self, path: &[u8], limit: u64) -> io::Result<Vec<u8>> {
-        let mut contents = Vec::new();
-        self.open(path)?.take(limit.saturating_add(1)).read_to_end(&mut contents)?;
-        if contents.len() as u64 > limit {
-            return Err(io::Error::new(
-                io::ErrorKind::FileTooLarge,
-                format!("larger than {limit} bytes, the limit"),
-            ));
-        }
-        Ok(contents)
+        contents(self.open(path)?, limit)
     }
 
     /// Metadata of what is at `path`.
@@ -108,6 +95,36 @@ impl Walk {
             Self::Checked(rule, trusted) => File::from(walk(path, rule, trusted.min(path.len()))?).metadata(),
         }
     }
+}
+
+/// Reads a regular file of an open folder; a link is refused, and the file is opened as [`Walk::open`] does.
+///
+/// # Errors
+/// Those of [`Walk::read`].
+pub fn read_at(folder: impl AsFd, name: &[u8], limit: u64) -> io::Result<Vec<u8>> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let found = File::from(openat(folder, as_path(name), flags, Mode::empty())?);
+    contents(opened(&found)?, limit)
+}
+
+/// Opens the regular file of an `O_PATH` descriptor for reading.
+fn opened(found: &File) -> io::Result<File> {
+    if !found.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let by_descriptor = format!("/proc/self/fd/{}", found.as_raw_fd());
+    Ok(openat(CWD, by_descriptor.as_str(), flags, Mode::empty())?.into())
+}
+
+fn contents(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    let mut contents = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut contents)?;
+    if contents.len() as u64 > limit {
+        let text = format!("larger than {limit} bytes, the limit");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+    }
+    Ok(contents)
 }
 
 /// Opens `path`: the first `trusted` bytes as the kernel does, then one component at a time.
@@ -188,6 +205,32 @@ mod tests {
         );
         let alias = path("/link/alias");
         assert_eq!(error(Walk::to(&alias, LinkRule::Any, &from), &alias), Some(Errno::LOOP));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn only_regular_files_within_the_limit_are_read_and_nothing_is_waited_for() {
+        let folder = std::env::temp_dir().join(format!("myriad-read-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("folder")).unwrap();
+        std::fs::write(folder.join("file"), "text").unwrap();
+        symlink("file", folder.join("link")).unwrap();
+        symlink("/dev/zero", folder.join("device")).unwrap();
+        rustix::fs::mknodat(CWD, folder.join("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let path = |name: &str| folder.join(name).into_os_string().into_encoded_bytes();
+        let kind = |walk: Walk, name: &str, limit| walk.read(&path(name), limit).map_err(|error| error.kind());
+        for walk in [Walk::Free, Walk::Checked(LinkRule::ForeignOwner, 0)] {
+            assert_eq!(kind(walk, "file", 4).unwrap(), b"text");
+            assert_eq!(kind(walk, "link", 4).unwrap(), b"text");
+            assert_eq!(kind(walk, "file", 3).unwrap_err(), io::ErrorKind::FileTooLarge);
+            // Opened for reading, the pipe would wait for a writer.
+            assert_eq!(kind(walk, "pipe", 4).unwrap_err(), io::ErrorKind::InvalidInput);
+            assert_eq!(kind(walk, "folder", 4).unwrap_err(), io::ErrorKind::InvalidInput);
+            assert_eq!(kind(walk, "none", 4).unwrap_err(), io::ErrorKind::NotFound);
+        }
+        assert_eq!(kind(Walk::Free, "device", 4).unwrap_err(), io::ErrorKind::InvalidInput);
+        let open = Walk::Free.folder(&path("")).unwrap();
+        assert_eq!(read_at(&open, b"file", 4).unwrap(), b"text");
+        assert!(read_at(&open, b"link", 4).is_err() && read_at(&open, b"pipe", 4).is_err());
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

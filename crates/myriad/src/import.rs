@@ -8,6 +8,7 @@ use myriad_import::{LARGEST, Options, translate};
 
 use crate::admin::{Known, Words, help};
 use crate::pidfile::reason;
+use crate::site_folder::{SiteFolder, read_named};
 
 pub(crate) const USAGE: &str = "\
 Usage: myriad import [FILE] [--root DIR] [--php ADDRESS] [--name HOST]...
@@ -71,14 +72,22 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
 fn read(file: &str) -> Result<String, String> {
     let failed =
         |error: std::io::Error| format!("{file}: {}; name the file, or - for standard input", reason(&error));
+    let limit = LARGEST as u64;
+    let path = std::path::absolute(file).map_err(failed)?;
     let mut bytes = Vec::new();
-    let limit = LARGEST as u64 + 1;
     if file == "-" {
-        std::io::stdin().take(limit).read_to_end(&mut bytes).map_err(failed)?;
-    } else {
-        std::fs::File::open(file)
-            .and_then(|opened| opened.take(limit).read_to_end(&mut bytes))
+        std::io::stdin().take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    } else if path.starts_with("/dev") || path.starts_with("/proc") {
+        // A pipe of the shell: `myriad import <(...)`.
+        std::fs::File::open(path)
+            .and_then(|opened| opened.take(limit + 1).read_to_end(&mut bytes))
             .map_err(failed)?;
+    } else if let (Some(folder), Some(".htaccess")) =
+        (path.parent(), path.file_name().and_then(|name| name.to_str()))
+    {
+        bytes = SiteFolder::new(folder).read(".htaccess", limit).map_err(failed)?;
+    } else {
+        bytes = read_named(&path, limit).map_err(failed)?;
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -4,24 +4,29 @@
 //! Every file below the folder of a site is opened by this module. Links are followed only where link and target have the same owner,
 //! which is the rule by which the presets serve files (`disable_symlinks if_not_owner`).
 
+use std::collections::VecDeque;
 use std::ffi::OsStr;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use myriad_files::{LinkRule, Walk};
+use myriad_files::{LinkRule, Walk, read_at};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 
 use crate::path_walk;
 
 /// Maximum number of bytes of a file that is read as a whole.
 pub(crate) const FILE_BYTES: u64 = 1 << 20;
+/// Maximum depth of folders that are searched.
+const DEEPEST: usize = 64;
 
 /// Folder of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SiteFolder {
     root: PathBuf,
+    /// Leading part of the path in which links are followed without a check, because root alone can change it.
     trusted: PathBuf,
 }
 
@@ -31,16 +36,6 @@ impl SiteFolder {
         // A part that does not exist is not trusted.
         let trusted = path_walk::trusted_part(root).unwrap_or_else(|_| PathBuf::from("/"));
         Self { root: root.to_owned(), trusted }
-    }
-
-    /// Path of the folder.
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// Leading part of the folder's path in which links are followed without a check, because root alone can change it.
-    pub(crate) fn trusted(&self) -> &Path {
-        &self.trusted
     }
 
     /// Reads a regular file; `path` is relative to the folder.
@@ -69,11 +64,6 @@ impl SiteFolder {
         self.walk(&path).metadata(bytes(&path))
     }
 
-    /// Whether there is a folder at a path, by the same rule for links.
-    pub(crate) fn has_folder(&self, path: impl AsRef<Path>) -> bool {
-        self.metadata(path).is_ok_and(|known| known.is_dir())
-    }
-
     /// Opens a folder, as an `O_PATH` descriptor.
     ///
     /// # Errors
@@ -83,8 +73,94 @@ impl SiteFolder {
         self.walk(&path).folder(bytes(&path))
     }
 
+    /// Files below a folder, at most in `folders` folders and below 64 levels. Links below it are not followed, nor listed.
+    ///
+    /// # Errors
+    /// The folder cannot be opened; one below it that cannot be opened is skipped.
+    pub(crate) fn files(&self, path: impl AsRef<Path>, folders: usize) -> io::Result<Files> {
+        let start = self.folder(path)?;
+        let (pending, found) = (vec![PathBuf::new()], VecDeque::new());
+        Ok(Files { start, pending, found, folders, excluded: None })
+    }
+
     fn walk(&self, path: &Path) -> Walk {
         Walk::to(bytes(path), LinkRule::ForeignOwner, bytes(&self.trusted))
+    }
+}
+
+/// Files below a folder; each path is relative to it.
+pub(crate) struct Files {
+    start: OwnedFd,
+    /// Folders that are not read yet.
+    pending: Vec<PathBuf>,
+    found: VecDeque<PathBuf>,
+    /// Number of folders that may still be read.
+    folders: usize,
+    /// Folder that is not searched.
+    excluded: Option<&'static str>,
+}
+
+impl Files {
+    /// Leaves out a folder and everything below it.
+    pub(crate) fn except(self, folder: &'static str) -> Self {
+        Self { excluded: Some(folder), ..self }
+    }
+
+    /// Reads a file that was found.
+    ///
+    /// # Errors
+    /// Those of [`SiteFolder::read`].
+    pub(crate) fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+        let folder = self.open(path.parent().unwrap_or(Path::new("")))?;
+        read_at(folder, path.file_name().unwrap_or_default().as_bytes(), limit)
+    }
+
+    /// Opens a folder below the start, without following a link.
+    fn open(&self, path: &Path) -> io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let start = self.start.try_clone()?;
+        path.iter().try_fold(start, |at, name| Ok(openat(&at, name, flags, Mode::empty())?))
+    }
+
+    /// Reads the next folder.
+    fn list(&mut self, path: &Path) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = openat(self.open(path)?, ".", flags, Mode::empty())?;
+        for entry in Dir::read_from(&folder)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            let kind = match entry.file_type() {
+                // File systems that do not store the kind in the folder.
+                FileType::Unknown => {
+                    let known = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                    FileType::from_raw_mode(known.st_mode)
+                }
+                kind => kind,
+            };
+            if kind.is_file() {
+                self.found.push_back(path.join(name));
+            } else if kind.is_dir() && name != "." && name != ".." && path.iter().count() < DEEPEST {
+                let path = path.join(name);
+                if self.excluded.is_none_or(|excluded| path != Path::new(excluded)) {
+                    self.pending.push(path);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Files {
+    type Item = PathBuf;
+
+    fn next(&mut self) -> Option<PathBuf> {
+        while self.found.is_empty() {
+            self.folders = self.folders.checked_sub(1)?;
+            let folder = self.pending.pop()?;
+            // Removed meanwhile, or not readable.
+            let _ = self.list(&folder);
+        }
+        self.found.pop_front()
     }
 }
 

@@ -1,11 +1,11 @@
 //! What stands before and behind a list: a file, or the answer to a subrequest.
 
 use std::future::poll_fn;
-use std::io::{self, Read};
 use std::path::PathBuf;
 
-use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::{Exchange, paths};
 use myriad_exchange::subrequest;
+use myriad_files::Walk;
 use myriad_log::Level;
 
 use super::settings::Insert;
@@ -19,7 +19,9 @@ pub(super) async fn text(exchange: &mut Exchange, insert: &Insert) -> Option<Vec
         Insert::Own => return None,
         Insert::Local(path) => {
             let path = exchange.request.runtime().prefix.join(&*path.lossy());
-            (path.display().to_string(), local(path).await)
+            let Exchange { request, frame } = &mut *exchange;
+            let walk = paths::walk_to_named(request, frame, path.as_os_str().as_encoded_bytes());
+            (path.display().to_string(), local(path, walk).await)
         }
         Insert::Subrequest(uri) => {
             let mut whole = Vec::new();
@@ -37,17 +39,10 @@ pub(super) async fn text(exchange: &mut Exchange, insert: &Insert) -> Option<Vec
     .ok()
 }
 
-async fn local(path: PathBuf) -> Result<Vec<u8>, String> {
-    let read = move || -> io::Result<Vec<u8>> {
-        let mut text = Vec::new();
-        std::fs::File::open(path)?.take(MOST as u64 + 1).read_to_end(&mut text)?;
-        Ok(text)
-    };
+async fn local(path: PathBuf, walk: Walk) -> Result<Vec<u8>, String> {
+    let read = move || walk.read(path.as_os_str().as_encoded_bytes(), MOST as u64);
     let read = tokio::task::spawn_blocking(read).await;
-    match read.map_err(|_| "reading was abandoned".to_owned())? {
-        Ok(text) => bounded(text),
-        Err(error) => Err(error.to_string()),
-    }
+    read.map_err(|_| "reading was abandoned".to_owned())?.map_err(|error| error.to_string())
 }
 
 async fn asked(exchange: &mut Exchange, uri: &[u8]) -> Result<Vec<u8>, String> {

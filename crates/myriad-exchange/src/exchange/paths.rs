@@ -58,6 +58,16 @@ pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> Walk {
     }
 }
 
+/// How links are followed on the way to a file that the configuration names: as the place follows them below the part that it trusts
+/// (`disable_symlinks from=`), since the owner of a site can replace the file there; elsewhere as the system does.
+pub fn walk_to_named(request: &Request, frame: &mut Frame, path: &[u8]) -> Walk {
+    let Some(symlinks) = &request.place().files.symlinks else { return Walk::Free };
+    scratch::with_buffer(|from| match symlinks.from.eval(request, frame, from) {
+        Ok(()) if !from.is_empty() && path.starts_with(from) => Walk::to(path, symlinks.rule, from),
+        _ => Walk::Free,
+    })
+}
+
 /// Looks a path up: within the time that the place believes what it knows, by the links that it allows.
 pub fn look(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Entry> {
     let files = &request.place().files;

@@ -49,10 +49,11 @@ impl Check for AuthBasic {
             request.log(Level::Info, format_args!("no user/password was provided for basic authentication"));
             return Verdict::Challenge(vec![challenge]);
         };
-        let file = match file::read(request, &path) {
+        let file = match file::read(exchange, &path) {
             Ok(file) => file,
             Err(verdict) => return verdict,
         };
+        let request = &exchange.request;
         let Some(stored) = find(&file, credentials.user()) else {
             let user = String::from_utf8_lossy(credentials.user());
             let path = String::from_utf8_lossy(&path);

@@ -3,21 +3,28 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use myriad_files::{Validity, Walk, as_path};
+use myriad_files::{Validity, as_path};
 use myriad_log::Level;
 
-use myriad_exchange::exchange::{Request, Verdict};
+use myriad_exchange::exchange::paths::walk_to_named;
+use myriad_exchange::exchange::{Exchange, Request, Verdict};
 
+/// Maximum size of a file; files of up to 1 MB are cached.
+const MAX_BYTES: u64 = 64 << 20;
 /// A changed file counts from the next request on.
 const ALWAYS_ASK: Validity = Validity { found_ms: 0, missing_ms: 0, settling_ms: 0 };
 
-/// Reads a file. What was read of it before serves while the file is the same. A verdict where it cannot be read: nobody may
-/// come in.
-pub(super) fn read(request: &Request, path: &[u8]) -> Result<Bytes, Verdict> {
+/// Contents of a file; cached while the file is unchanged. A verdict if it cannot be read: the client is refused.
+///
+/// The owner of a site may have replaced a file below its root by a link or a pipe: links are followed as the place follows them, and
+/// only a regular file is opened.
+pub(super) fn read(exchange: &mut Exchange, path: &[u8]) -> Result<Bytes, Verdict> {
+    let Exchange { request, frame } = exchange;
     if path.contains(&0) {
         return Err(failed(request, path, &std::io::ErrorKind::InvalidInput.into()));
     }
-    let entry = request.site.worker.files.look(path, Walk::Free, ALWAYS_ASK, request.received.at_ms);
+    let walk = walk_to_named(request, frame, path);
+    let entry = request.site.worker.files.look(path, walk, ALWAYS_ASK, request.received.at_ms);
     if let Some(file) = entry.file().filter(|file| file.is_small()) {
         if let Some(contents) = file.contents() {
             return Ok(contents.clone());
@@ -28,7 +35,7 @@ pub(super) fn read(request: &Request, path: &[u8]) -> Result<Bytes, Verdict> {
             return Ok(contents.clone());
         }
     }
-    std::fs::read(as_path(path)).map(Bytes::from).map_err(|error| failed(request, path, &error))
+    walk.read(path, MAX_BYTES).map(Bytes::from).map_err(|error| failed(request, path, &error))
 }
 
 fn failed(request: &Request, path: &[u8], error: &std::io::Error) -> Verdict {

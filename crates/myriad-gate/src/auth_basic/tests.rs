@@ -128,3 +128,25 @@ fn either_directive_alone_asks_for_nothing() {
         assert!(exchange.request.place().entry.gate.is_none(), "{rules}");
     }
 }
+
+#[test]
+fn file_that_the_owner_of_a_site_has_replaced_is_not_followed_nor_waited_for() {
+    use std::os::unix::fs::{lchown, symlink};
+
+    let rules = "disable_symlinks if_not_owner from=$document_root;
+                 auth_basic \"closed site\"; auth_basic_user_file $document_root/$arg_file;";
+    let closed = Closed::new("replaced", rules);
+    let root = closed.0.0.join("html");
+    std::fs::create_dir_all(&root).unwrap();
+    let ask = |file: &str| closed.ask(&format!("/?file={file}"), PLAIN).came;
+    symlink("../users", root.join("own")).unwrap();
+    assert_eq!(ask("own"), Came::In, "a link of the owner of the file");
+    let pipe = std::process::Command::new("mkfifo").arg(root.join("pipe")).status();
+    assert!(pipe.unwrap().success());
+    assert_eq!(ask("pipe"), Came::out(500));
+    symlink("../users", root.join("foreign")).unwrap();
+    // Only root gives files away.
+    if lchown(root.join("foreign"), Some(54_321), None).is_ok() {
+        assert_eq!(ask("foreign"), Came::out(500));
+    }
+}

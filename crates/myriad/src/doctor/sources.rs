@@ -1,15 +1,16 @@
 //! Names in the files of plugins and themes: who sets a cookie, who keeps pages from caches.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use myriad_doctor::CookieSource;
 
-/// Most files that are read, and most bytes of one.
+use crate::site_folder::SiteFolder;
+
+/// Maximum number of files and folders read, and maximum size of a file; larger files are skipped.
 const FILES: usize = 60_000;
-const FILE_BYTES: u64 = 1 << 20;
+const MAX_FOLDERS: usize = 20_000;
+const FILE_BYTES: u64 = 4 << 20;
 /// Folders of `wp-content` with code in them.
 const FOLDERS: [&str; 3] = ["plugins", "mu-plugins", "themes"];
 /// Words by which a plugin keeps pages from caches.
@@ -30,10 +31,9 @@ pub(super) fn look(root: &Path, cookies: &[String], asks_why: bool) -> (Vec<Cook
     if cookies.is_empty() && !asks_why {
         return (Vec::new(), Vec::new());
     }
-    for (place, file) in files(root) {
-        let text = read(&file);
+    each_text(root, |place, text| {
         for (found, stem) in places.iter_mut().zip(&stems) {
-            if stands_in(&text, stem) {
+            if stands_in(text, stem) {
                 found.insert(place.clone());
             }
         }
@@ -48,7 +48,7 @@ pub(super) fn look(root: &Path, cookies: &[String], asks_why: bool) -> (Vec<Cook
         if asks_why && !is_innocent && UNCACHING.iter().any(|word| text.contains(word)) {
             uncaching.insert(place);
         }
-    }
+    });
     let sources = cookies.iter().zip(places);
     let sources = sources.map(|(cookie, places)| {
         let is_session = places.is_empty() && is_session(cookie) && !sessions.is_empty();
@@ -82,38 +82,29 @@ fn stands_in(text: &str, name: &str) -> bool {
     !name.is_empty() && ["'", "\"", "`"].iter().any(|mark| text.contains(&format!("{mark}{name}")))
 }
 
-/// Files of PHP and scripts, each with its plugin or theme: `plugins/shop`.
-fn files(root: &Path) -> Vec<(String, PathBuf)> {
-    let mut files = Vec::new();
+/// Calls `visit` with the text of each PHP file and script, and the name of its plugin or theme: `plugins/shop`.
+fn each_text(root: &Path, mut visit: impl FnMut(String, &str)) {
+    let site = SiteFolder::new(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
+    let mut left = FILES;
     for folder in FOLDERS {
-        for entry in fs::read_dir(root.join("wp-content").join(folder)).into_iter().flatten().flatten() {
-            let place = format!("{folder}/{}", entry.file_name().to_string_lossy());
-            let mut pending = vec![entry.path()];
-            while let Some(path) = pending.pop().filter(|_| files.len() < FILES) {
-                let Ok(known) = fs::symlink_metadata(&path) else { continue };
-                if known.is_dir() {
-                    pending.extend(
-                        fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()),
-                    );
-                } else if known.is_file() && path.extension().is_some_and(|end| end == "php" || end == "js") {
-                    files.push((place.clone(), path));
-                }
+        let Ok(mut files) = site.files(Path::new("wp-content").join(folder), MAX_FOLDERS) else { continue };
+        while let Some(file) = files.next().filter(|_| left > 0) {
+            if !file.extension().is_some_and(|end| end == "php" || end == "js") {
+                continue;
+            }
+            left -= 1;
+            let name = file.iter().next().unwrap_or_default().to_string_lossy();
+            if let Ok(text) = files.read(&file, FILE_BYTES) {
+                visit(format!("{folder}/{name}"), &String::from_utf8_lossy(&text));
             }
         }
     }
-    files
-}
-
-fn read(path: &Path) -> String {
-    let mut bytes = Vec::new();
-    if let Ok(file) = File::open(path) {
-        let _ = file.take(FILE_BYTES).read_to_end(&mut bytes);
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

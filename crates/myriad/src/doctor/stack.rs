@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::options::Options;
 use crate::instance::holder;
 use crate::named::Named;
+use crate::site_folder::SiteFolder;
 use crate::web::Target;
 use crate::wordpress::{self, SiteLine};
 
@@ -153,22 +154,22 @@ fn checked(root: &Path) -> Result<PathBuf, String> {
             "--root {shown}: no WordPress is there (it has no wp-includes); name the folder that holds wp-config.php"
         ));
     }
-    // It may stand one folder above, as WordPress allows.
-    let places = [root.join("wp-config.php"), root.parent().unwrap_or(root).join("wp-config.php")];
-    let Some(file) = places.iter().find(|path| path.symlink_metadata().is_ok()) else {
+    if root.as_os_str().as_bytes().contains(&b'\n') {
+        return Err(format!("--root {shown}: a path with a line end"));
+    }
+    // WordPress also looks for it in the folder above.
+    let site = SiteFolder::new(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
+    let places = ["wp-config.php", "../wp-config.php"];
+    let Some(file) = places.into_iter().find(|path| root.join(path).symlink_metadata().is_ok()) else {
         return Err(format!("{shown} has no wp-config.php: finish WordPress' installation first"));
     };
-    match std::fs::File::open(file) {
-        Ok(_) if root.as_os_str().as_bytes().contains(&b'\n') => {
-            Err(format!("--root {shown}: a path with a line end"))
-        }
-        Ok(_) => Ok(root.to_owned()),
-        Err(error) => Err(format!(
+    site.text(file).map(|_| root.to_owned()).map_err(|error| {
+        format!(
             "{}: {}; run the doctor as root, or as a user who may read it",
-            file.display(),
+            root.join(file).display(),
             crate::pidfile::reason(&error)
-        )),
-    }
+        )
+    })
 }
 
 #[cfg(test)]

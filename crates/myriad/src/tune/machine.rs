@@ -9,11 +9,12 @@ use super::options::{DatabaseSaid, Options};
 use super::programs::{apache, database, names, object_cache, php, text};
 use super::workers;
 use crate::machine_files::below;
+use crate::site_folder::SiteFolder;
 use crate::wordpress;
 
-/// Most PHP files that are counted, and most folders that are looked into.
-const MOST_FILES: u32 = 1_000_000;
-const MOST_FOLDERS: u32 = 200_000;
+/// Maximum number of PHP files counted, and of folders read.
+const MAX_FILES: usize = 1_000_000;
+const MAX_FOLDERS: usize = 200_000;
 /// Values of the kernel that are not lowered.
 const KERNEL: [&str; 5] = [
     "net.core.somaxconn",
@@ -86,22 +87,13 @@ fn site(options: &Options) -> Result<Option<PathBuf>, String> {
     Ok(inner.into_iter().find(|folder| is_site(folder)))
 }
 
-/// PHP files of a site. Links are not followed, and uploads hold none.
+/// Number of PHP files of a site. Links are not followed, and uploads hold none.
 fn count(site: &Path) -> u32 {
-    let (mut folders, mut files, mut seen) = (vec![site.to_owned()], 0, 0);
-    while let Some(folder) = folders.pop().filter(|_| files < MOST_FILES && seen < MOST_FOLDERS) {
-        seen += 1;
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            let path = entry.path();
-            if kind.is_dir() && !path.ends_with("wp-content/uploads") {
-                folders.push(path);
-            } else if kind.is_file() && path.extension().is_some_and(|end| end == "php") {
-                files += 1;
-            }
-        }
-    }
-    files
+    let site = std::path::absolute(site).unwrap_or_else(|_| site.to_owned());
+    let Ok(files) = SiteFolder::new(&site).files("", MAX_FOLDERS) else { return 0 };
+    let files = files.except("wp-content/uploads");
+    let counted = files.filter(|file| file.extension().is_some_and(|end| end == "php"));
+    u32::try_from(counted.take(MAX_FILES).count()).unwrap_or(u32::MAX)
 }
 
 fn cores() -> u32 {

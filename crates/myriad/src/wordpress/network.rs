@@ -1,11 +1,8 @@
 //! Networks of sites that one WordPress serves ("multisite"): what `wp-config.php` says of them.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
-/// Most bytes of `wp-config.php` that are read.
-const MOST: u64 = 256 << 10;
+use crate::site_folder::SiteFolder;
 
 /// Rules for the sites of a network in folders: `/name/wp-admin/` and the like are the one WordPress's own files.
 const FOLDERS: &str =
@@ -44,14 +41,8 @@ pub(super) fn main_host(root: &Path) -> Option<String> {
 
 /// `wp-config.php`, in the site's folder or the one above, as WordPress looks for it; empty where it cannot be read.
 fn configuration(root: &Path) -> String {
-    let read = |folder: &Path| {
-        let mut text = String::new();
-        let file = File::open(folder.join("wp-config.php")).ok()?;
-        file.metadata().ok()?.is_file().then_some(())?;
-        file.take(MOST).read_to_string(&mut text).ok()?;
-        Some(text)
-    };
-    read(root).or_else(|| read(root.parent()?)).unwrap_or_default()
+    let site = SiteFolder::new(root);
+    site.text("wp-config.php").or_else(|_| site.text("../wp-config.php")).unwrap_or_default()
 }
 
 /// What `wp-config.php` says; "off" where it cannot be read.

@@ -16,6 +16,7 @@ use super::kind::Kind;
 use super::object_cache_change::ObjectCache;
 use super::options::Options;
 use super::site_files::{as_owner, make_folders, random, replace};
+use crate::site_folder::SiteFolder;
 
 /// Names the files of the drop-in, which are part of the program.
 macro_rules! files {
@@ -58,8 +59,11 @@ impl Options {
         for (root, _) in self.roots()? {
             let content = checked_root(Kind::WordPress, &root, "--root")?.join("wp-content");
             let file = content.join("object-cache.php");
-            let is_foreign = fs::read_to_string(&file).is_ok_and(|text| !text.contains(OURS));
-            if is_foreign {
+            let is_ours = match SiteFolder::new(&content).text("object-cache.php") {
+                Ok(text) => text.contains(OURS),
+                Err(error) => error.kind() == io::ErrorKind::NotFound,
+            };
+            if !is_ours {
                 return Err(format!(
                     "wordpress: {option}: {} is of another plugin: switch its object cache off there first",
                     file.display()

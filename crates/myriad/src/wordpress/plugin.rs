@@ -24,6 +24,7 @@ use super::prefix::prefix;
 use super::quoting::quoted;
 use super::site_files::{as_owner, hex, make_folders, random, replace};
 use crate::pidfile::reason;
+use crate::site_folder::read_named;
 
 /// File of the plugin: its name below the plugin's folder, and its text.
 type PluginFile = (&'static str, &'static str);
@@ -75,9 +76,9 @@ const SECRET_BYTES: usize = 32;
 
 /// Hash of the secret of a site's plugin, in hexadecimal digits; none where the plugin was not installed.
 pub(super) fn hash_of(prefix: &Path, zone: &str) -> Option<String> {
-    let text = fs::read_to_string(prefix.join("plugins").join(zone)).ok()?;
-    let hash = text.trim();
-    (hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| hash.to_owned())
+    let text = read_named(&prefix.join("plugins").join(zone), 1 << 10).ok()?;
+    let hash = String::from_utf8(text).ok()?.trim().to_owned();
+    (hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(hash)
 }
 
 /// Groups and the server of the plugins: it listens on a socket that no visitor reaches. Nothing if no site has the plugin.

@@ -152,3 +152,48 @@ fn lines_of_several_sites_are_printed_as_servers_and_refused_by_their_place() {
         assert!(stderr(&output).contains(&said), "{arguments:?}: {}", stderr(&output));
     }
 }
+
+/// A pipe without a writer: to open it for reading waits for ever.
+fn pipe(path: &std::path::Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo");
+    assert!(made.success());
+}
+
+#[test]
+fn pipe_or_link_in_place_of_a_file_of_one_site_stops_no_command_for_the_others() {
+    let site = Site::new();
+    let (a, b) = (php("of a"), php("of b"));
+    let line = |name: &str, php: &Origin| format!("{name} {} 127.0.0.1:{}\n", root(&site, name), php.port);
+    site.write("sites", &(line("a.test", &a) + &line("b.test", &b)));
+    pipe(&site.path("b.test/wp-config.php"));
+    fs::create_dir(site.path("b.test/wp-content")).expect("a folder");
+    pipe(&site.path("b.test/wp-content/object-cache.php"));
+    pipe(&site.path("b.test/.htaccess"));
+    let file = site.path("sites").display().to_string();
+    let listen = format!("127.0.0.1:{}", site.port);
+    let errors = fs::File::create(site.path("err")).expect("err");
+    let mut server = several(&site, &["--sites", &file, "--listen", &listen]);
+    let mut child = Server(server.stderr(errors).spawn().expect("start"));
+    wait_for("a server", || site.read("err").contains("  stop "));
+    assert_eq!(seen(&site, "a.test").1, "of a");
+
+    let finished = |what: &str, mut command: std::process::Command| {
+        let mut child = Server(command.stdout(std::process::Stdio::null()).spawn().expect(what));
+        wait_for(what, || child.try_wait().expect("wait").is_some());
+        child.wait().expect("ended").success()
+    };
+    assert!(finished("a test", several(&site, &["--sites", &file, "--listen", &listen, "-t"])));
+    let reload = |word: &str| {
+        let mut command = myriad();
+        command.args(["wordpress", word, "--prefix"]).arg(&site.folder);
+        command
+    };
+    assert!(finished("a reload", reload("reload")));
+    let one = ["--root", &site.path("b.test").display().to_string(), "--remove-object-cache"];
+    assert!(!finished("a removal", several(&site, &one)), "the pipe is not ours");
+    let mut import = myriad();
+    import.arg("import").arg(site.path("b.test/.htaccess"));
+    assert!(!finished("an import", import));
+    support::send("TERM", child.id());
+    wait_for("the end", || child.try_wait().expect("wait").is_some());
+}
