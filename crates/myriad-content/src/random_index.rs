@@ -69,7 +69,7 @@ impl Pending for Draw {
 
 /// Leads to one of the files of a folder; none where it has none. Hidden files, and folders, are never drawn.
 async fn draw(exchange: &mut Exchange, folder: PathBuf) -> Option<Step> {
-    let items = match read(&exchange.request, folder, Selection { hidden: false, links: true }).await {
+    let items = match read(exchange, folder, Selection { hidden: false, links: true }).await {
         Ok(items) => items,
         Err(step) => return Some(step),
     };

@@ -1,7 +1,6 @@
 //! Cache of what is known of paths, shared by all workers (nginx's `open_file_cache`, and the memory for small files).
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry as Slot;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -24,7 +23,14 @@ const OPEN_PER_SHARD: usize = 64;
 /// Milliseconds without use after which an entry is dropped (nginx's default of `open_file_cache inactive`).
 const INACTIVE_MS: u64 = 60_000;
 
-type Entries = HashMap<Box<[u8]>, Arc<Entry>, RandomState>;
+/// Entries by path. One that was looked at by another rule of links than the first is beside it, by [`Walk::key`].
+type Entries = HashMap<Box<[u8]>, Known, RandomState>;
+
+/// An entry, and the rule of links by which it was looked at: what one rule allows another may refuse.
+struct Known {
+    walk: Walk,
+    entry: Arc<Entry>,
+}
 
 #[derive(Default)]
 struct Shard {
@@ -81,9 +87,8 @@ impl FileCache {
     /// Entry of `path`, reached as `walk` allows and valid by `validity` at `now`, milliseconds since the epoch. An older one
     /// is asked anew without reading the file: this blocks as long as a `stat` does.
     pub fn look(&self, path: &[u8], walk: Walk, validity: Validity, now: u64) -> Arc<Entry> {
-        let key = walk.key(path);
-        let shard = self.shard(&key);
-        let known = shard.entries.lock().get(&key[..]).cloned();
+        let shard = self.shard(path);
+        let known = shard.known(path, walk);
         if let Some(entry) = known {
             entry.used(now);
             if now < validity.until_ms(&entry) {
@@ -95,16 +100,7 @@ impl FileCache {
             }
         }
         let entry = Arc::new(Entry::of(walk.metadata(path), now, &shard.held));
-        let mut entries = shard.entries.lock();
-        match entries.entry(key.into()) {
-            Slot::Occupied(mut slot) => {
-                slot.insert(Arc::clone(&entry));
-            }
-            Slot::Vacant(slot) => {
-                slot.insert(Arc::clone(&entry));
-                shard.bound(&mut entries, self.bounds());
-            }
-        }
+        shard.keep(path, Known { walk, entry: Arc::clone(&entry) }, self.bounds());
         entry
     }
 
@@ -129,7 +125,7 @@ impl FileCache {
     pub fn sweep(&self, now: u64) {
         for shard in &self.shards {
             let mut entries = shard.entries.lock();
-            entries.retain(|_, entry| now < entry.used_ms().saturating_add(INACTIVE_MS));
+            entries.retain(|_, known| now < known.entry.used_ms().saturating_add(INACTIVE_MS));
             shard.bound(&mut entries, self.bounds());
         }
     }
@@ -159,7 +155,7 @@ impl FileCache {
     pub fn close_unused(&self) -> bool {
         let mut found = false;
         for shard in &self.shards {
-            shard.entries.lock().retain(|_, entry| {
+            shard.entries.lock().retain(|_, Known { entry, .. }| {
                 let is_open = entry.file().is_some_and(|file| file.open_files() > 0);
                 let is_unused = is_open && Arc::strong_count(entry) == 1;
                 found |= is_unused;
@@ -175,6 +171,25 @@ impl FileCache {
 }
 
 impl Shard {
+    /// Entry of a path that was looked at by the same rule of links.
+    fn known(&self, path: &[u8], walk: Walk) -> Option<Arc<Entry>> {
+        let entries = self.entries.lock();
+        let first = entries.get(path)?;
+        if first.walk == walk {
+            return Some(Arc::clone(&first.entry));
+        }
+        entries.get(&walk.key(path)[..]).map(|known| Arc::clone(&known.entry))
+    }
+
+    fn keep(&self, path: &[u8], known: Known, bounds: (usize, usize)) {
+        let mut entries = self.entries.lock();
+        let has_other = entries.get(path).is_some_and(|first| first.walk != known.walk);
+        let key = if has_other { known.walk.key(path).into() } else { path.into() };
+        if entries.insert(key, known).is_none() {
+            self.bound(&mut entries, bounds);
+        }
+    }
+
     /// Drops the entries unused for longest until the shard is within its bounds.
     fn bound(&self, entries: &mut Entries, (open, bytes): (usize, usize)) {
         while entries.len() > PATHS_PER_SHARD {
@@ -195,20 +210,20 @@ impl Shard {
 }
 
 fn total(entries: &Entries, of: impl Fn(&FileEntry) -> usize) -> usize {
-    entries.values().filter_map(|entry| entry.file()).map(of).sum()
+    entries.values().filter_map(|known| known.entry.file()).map(of).sum()
 }
 
 /// Drops the half of the `meant` entries that is unused for longest; more if many have the same age.
 fn drop_older_half(entries: &mut Entries, meant: impl Fn(Option<&FileEntry>) -> bool) {
     let mut ages: Vec<u64> =
-        entries.values().filter(|entry| meant(entry.file())).map(|entry| entry.used_ms()).collect();
+        entries.values().map(|known| &known.entry).filter(|entry| meant(entry.file())).map(|entry| entry.used_ms()).collect();
     if ages.is_empty() {
         return;
     }
     let middle = (ages.len() - 1) / 2;
     let (_, median, _) = ages.select_nth_unstable(middle);
     let median = *median;
-    entries.retain(|_, entry| entry.used_ms() > median || !meant(entry.file()));
+    entries.retain(|_, known| known.entry.used_ms() > median || !meant(known.entry.file()));
 }
 
 #[cfg(test)]
@@ -383,6 +398,22 @@ mod tests {
             .flat_map(|shard| shard.entries.lock().keys().cloned().collect::<Vec<_>>())
             .collect();
         assert_eq!(known, [Box::from(&b"/n/ab"[..])]);
+    }
+
+    #[test]
+    fn entries_of_one_path_are_apart_for_each_rule_of_links() {
+        let folder = Folder::new("rules");
+        std::fs::write(folder.0.join("file"), "text").unwrap();
+        std::os::unix::fs::symlink("file", folder.0.join("link")).unwrap();
+        let (path, cache) = (folder.0.join("link"), FileCache::default());
+        let path = path.as_os_str().as_encoded_bytes();
+        let strict = Walk::Checked(crate::symlinks::LinkRule::Any, 0);
+        for _ in 0..2 {
+            assert!(cache.look(path, Walk::Free, SECOND, 5_000).file().is_some());
+            assert!(cache.look(path, strict, SECOND, 5_000).file().is_none());
+        }
+        let first = cache.look(path, strict, SECOND, 5_000);
+        assert!(Arc::ptr_eq(&first, &cache.look(path, strict, SECOND, 5_500)), "it is kept beside the other");
     }
 
     #[test]

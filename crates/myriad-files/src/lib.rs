@@ -24,6 +24,6 @@ pub use cache::{FileCache, Validity};
 pub use draft::Draft;
 pub use entry::{Entry, FileEntry, Kind};
 pub use path::as_path;
-pub use symlinks::{LinkRule, Walk, read_at};
+pub use symlinks::{LinkRule, Walk, read_at, split};
 pub use system_error::SystemError;
 pub use temp_file::{FileBody, Naming, Reading, TempFile, TempFolder};

@@ -1,12 +1,11 @@
 //! `disable_symlinks`: paths are opened component by component, so that each symbolic link on the way is checked.
 
-use std::borrow::Cow;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, mkdirat, openat, statat};
 use rustix::io::Errno;
 
 use crate::path::as_path;
@@ -41,13 +40,15 @@ impl Walk {
         Self::Checked(rule, trusted)
     }
 
-    /// Key of `path` in the cache: it holds the rule, because what one rule allows another may refuse.
-    pub(crate) fn key(self, path: &[u8]) -> Cow<'_, [u8]> {
-        let Self::Checked(rule, trusted) = self else { return Cow::Borrowed(path) };
-        // A zero byte ends the rule, as no path holds one.
-        let mut key = [path, &[0, rule as u8]].concat();
-        key.extend_from_slice(&trusted.to_le_bytes());
-        Cow::Owned(key)
+    /// Key of `path` in the cache that no path has, and no other rule.
+    pub(crate) fn key(self, path: &[u8]) -> Vec<u8> {
+        // A zero byte ends the path, as no path holds one.
+        let mut key = [path, &[0]].concat();
+        if let Self::Checked(rule, trusted) = self {
+            key.push(rule as u8);
+            key.extend_from_slice(&trusted.to_le_bytes());
+        }
+        key
     }
 
     /// Opens the folder at `path`, for whoever works in it: what is done to a name in an open folder cannot be led elsewhere by a link
@@ -57,6 +58,33 @@ impl Walk {
         match self {
             Self::Free => Ok(openat(CWD, as_path(path), flags, Mode::empty())?),
             Self::Checked(rule, trusted) => walk(&[path, b"/"].concat(), rule, trusted.min(path.len())),
+        }
+    }
+
+    /// Whether a link is followed to its target; both as the system shows them.
+    pub fn follows(self, link: &Stat, target: &Stat) -> bool {
+        match self {
+            Self::Free => true,
+            Self::Checked(LinkRule::Any, _) => false,
+            Self::Checked(LinkRule::ForeignOwner, _) => link.st_uid == target.st_uid,
+        }
+    }
+
+    /// As [`Walk::folder`]; makes up to `most` folders that are missing, with the permissions `mode`.
+    ///
+    /// # Errors
+    /// Those of the system; `ELOOP` for a link that the rule refuses.
+    pub fn made_folder(self, path: &[u8], mode: u32, most: usize) -> io::Result<OwnedFd> {
+        match self.folder(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && most > 0 => {}
+            opened => return opened,
+        }
+        let (around, name) = split(path);
+        let around = self.made_folder(around, mode, most - 1)?;
+        match mkdirat(&around, as_path(name), Mode::from_raw_mode(mode)) {
+            // Another request may have made it meanwhile.
+            Ok(()) | Err(Errno::EXIST) => self.folder(path),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -94,6 +122,15 @@ impl Walk {
             Self::Free => std::fs::metadata(as_path(path)),
             Self::Checked(rule, trusted) => File::from(walk(path, rule, trusted.min(path.len()))?).metadata(),
         }
+    }
+}
+
+/// A path as its folder and a name in it.
+pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(0) => (b"/", &path[1..]),
+        Some(at) => (&path[..at], &path[at + 1..]),
+        None => (b".", path),
     }
 }
 
@@ -209,6 +246,27 @@ mod tests {
     }
 
     #[test]
+    fn missing_folders_are_made_behind_no_link_that_is_refused() {
+        let folder = std::env::temp_dir().join(format!("myriad-made-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("real")).unwrap();
+        symlink("real", folder.join("link")).unwrap();
+        let path = |name: &str| folder.join(name).into_os_string().into_encoded_bytes();
+        let strict = Walk::Checked(LinkRule::Any, 0);
+        strict.made_folder(&path("real/a/b"), 0o755, 8).unwrap();
+        assert!(folder.join("real/a/b").is_dir());
+        assert!(strict.made_folder(&path("link/c"), 0o755, 8).is_err() && !folder.join("real/c").exists());
+        assert!(Walk::Free.made_folder(&path("x/y/z"), 0o755, 2).is_err(), "of three folders two may be made");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn paths_are_a_folder_and_a_name() {
+        assert_eq!(split(b"/srv/a/b"), (&b"/srv/a"[..], &b"b"[..]));
+        assert_eq!(split(b"/a"), (&b"/"[..], &b"a"[..]));
+        assert_eq!(split(b"a"), (&b"."[..], &b"a"[..]));
+    }
+
+    #[test]
     fn only_regular_files_within_the_limit_are_read_and_nothing_is_waited_for() {
         let folder = std::env::temp_dir().join(format!("myriad-read-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("folder")).unwrap();
@@ -254,10 +312,8 @@ mod tests {
             Walk::Checked(LinkRule::Any, 4),
             Walk::Checked(LinkRule::ForeignOwner, 0),
         ];
-        let keys: std::collections::HashSet<_> =
-            walks.iter().map(|walk| walk.key(b"/srv/a").into_owned()).collect();
+        let keys: std::collections::HashSet<_> = walks.iter().map(|walk| walk.key(b"/srv/a")).collect();
         assert_eq!(keys.len(), walks.len());
-        assert_eq!(Walk::Free.key(b"/srv/a"), &b"/srv/a"[..]);
     }
 
     #[test]

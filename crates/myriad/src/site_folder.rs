@@ -26,7 +26,6 @@ const DEEPEST: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SiteFolder {
     root: PathBuf,
-    /// Leading part of the path in which links are followed without a check, because root alone can change it.
     trusted: PathBuf,
 }
 
@@ -36,6 +35,11 @@ impl SiteFolder {
         // A part that does not exist is not trusted.
         let trusted = path_walk::trusted_part(root).unwrap_or_else(|_| PathBuf::from("/"));
         Self { root: root.to_owned(), trusted }
+    }
+
+    /// Leading part of the folder's path in which links are followed without a check, because root alone can change it.
+    pub(crate) fn trusted(&self) -> &Path {
+        &self.trusted
     }
 
     /// Reads a regular file; `path` is relative to the folder.

@@ -65,7 +65,7 @@ async fn list(exchange: &mut Exchange, rules: AutoindexSettings, folder: PathBuf
         callback = name.map(<[u8]>::to_vec);
     }
     let selection = Selection { hidden: false, links: true };
-    match read(&exchange.request, folder, selection).await {
+    match read(exchange, folder, selection).await {
         Ok(mut items) => {
             sort(&mut items);
             Step::Answer(answer(exchange, rules, callback.as_deref(), &items))

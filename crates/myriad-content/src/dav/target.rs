@@ -1,20 +1,19 @@
 //! A path as a name in an open folder.
 
-use std::io;
 use std::os::fd::OwnedFd;
 
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::paths;
 use myriad_exchange::runtime::Rooting;
-use myriad_files::{Walk, as_path};
-use rustix::fs::{AtFlags, Mode, Stat, mkdirat, statat};
+use myriad_files::{Walk, as_path, split};
+use rustix::fs::{AtFlags, Stat, statat};
 use rustix::io::Errno;
 
 use super::failure::{Done, Failure};
 use super::settings::Access;
 
-/// Most folders that are made for one file.
-const MOST_FOLDERS: usize = 32;
+/// Maximum number of folders made for one file.
+const MAX_FOLDERS: usize = 32;
 
 /// A path that a request names, and how it may be reached.
 #[derive(Clone, Debug)]
@@ -69,23 +68,9 @@ impl Target {
     /// As [`Target::place`]; folders that are missing are made.
     pub(super) fn place_made(&self, access: Access) -> Done<Place<'_>> {
         let (folder, name) = self.split();
-        match self.made(folder, access, MOST_FOLDERS) {
+        match self.walk.made_folder(folder, access.of_folder(), MAX_FOLDERS) {
             Ok(folder) => Ok(Place { folder, name }),
             Err(error) => Err(Failure::of(&error, 409, "mkdir()", folder)),
-        }
-    }
-
-    fn made(&self, folder: &[u8], access: Access, most: usize) -> io::Result<OwnedFd> {
-        match self.walk.folder(folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && most > 0 => {}
-            opened => return opened,
-        }
-        let (around, name) = split(folder);
-        let around = self.made(around, access, most - 1)?;
-        match mkdirat(&around, as_path(name), Mode::from_raw_mode(access.of_folder())) {
-            // Another request may have made it meanwhile.
-            Ok(()) | Err(Errno::EXIST) => self.walk.folder(folder),
-            Err(error) => Err(error.into()),
         }
     }
 
@@ -103,14 +88,6 @@ impl Place<'_> {
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(Failure::of(&error.into(), 404, "lstat()", self.name)),
         }
-    }
-}
-
-fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    match path.iter().rposition(|byte| *byte == b'/') {
-        Some(0) => (b"/", &path[1..]),
-        Some(at) => (&path[..at], &path[at + 1..]),
-        None => (b".", path),
     }
 }
 
@@ -135,7 +112,6 @@ mod tests {
     #[test]
     fn paths_are_a_folder_and_a_name() {
         assert_eq!(split(&plain(b"/srv//a///b//")), (&b"/srv/a"[..], &b"b"[..]));
-        assert_eq!(split(b"/a"), (&b"/"[..], &b"a"[..]));
         assert_eq!(plain(b"//"), b"/");
     }
 }

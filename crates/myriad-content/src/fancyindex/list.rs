@@ -70,7 +70,7 @@ impl Pending for List {
 async fn list(exchange: &mut Exchange, rules: Arc<Rules>, folder: PathBuf) -> Step {
     let written = &rules.written;
     let selection = Selection { hidden: written.show_hidden, links: !written.hide_links };
-    let mut items = match read(&exchange.request, folder, selection).await {
+    let mut items = match read(exchange, folder, selection).await {
         Ok(items) => items,
         Err(step) => return step,
     };

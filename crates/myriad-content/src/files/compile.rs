@@ -4,6 +4,7 @@ use myriad_conf::Text;
 use myriad_conf::settings::Settings;
 use myriad_encode::Coding;
 use myriad_files::{LinkRule, Validity};
+use myriad_script::Template;
 
 use super::settings::{OpenFileSettings, PrecompressedSettings, StaticMode, SymlinkSettings};
 use myriad_exchange::runtime::{SettingsCompiler, Symlinks};
@@ -28,11 +29,18 @@ pub fn validity(settings: &Settings) -> Validity {
     }
 }
 
-/// How symbolic links are followed; none where each is (`disable_symlinks off`).
-pub fn symlinks(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Option<Box<Symlinks>> {
+/// How symbolic links are followed; none where each is (`disable_symlinks off`). `root` is that of the level: `from=$document_root`
+/// without variables in the root lets requests take the short way, and costs them no evaluation.
+pub fn symlinks(
+    settings: &Settings,
+    root: &Template,
+    compile: &mut dyn SettingsCompiler,
+) -> Option<Box<Symlinks>> {
     settings.feature::<SymlinkSettings>().0.as_ref().map(|symlinks| {
         let rule = if symlinks.foreign_only { LinkRule::ForeignOwner } else { LinkRule::Any };
-        Box::new(Symlinks { rule, from: compile.template(&symlinks.from) })
+        let of_root = symlinks.from.bytes() == b"$document_root" && root.as_static().is_some();
+        let from = if of_root { root.clone() } else { compile.template(&symlinks.from) };
+        Box::new(Symlinks { rule, from })
     })
 }
 

@@ -1,14 +1,15 @@
 //! A folder that is read on the pool of blocking work.
 
-use std::fs::DirEntry;
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
-use myriad_exchange::exchange::{Request, Step};
-use myriad_files::SystemError;
+use myriad_exchange::exchange::{Exchange, Step, paths};
+use myriad_files::{SystemError, Walk, as_path};
 use myriad_log::Level;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
+use rustix::io::Errno;
 
 use super::item::{Item, ItemKind};
 
@@ -21,63 +22,75 @@ pub(crate) struct Selection {
     pub(crate) links: bool,
 }
 
-/// What is in a folder, in no order. What cannot be read is told to the error log, and answered.
+/// Entries of a folder, in no order. If it cannot be read the reason is logged and the error returned.
 pub(crate) async fn read(
-    request: &Request,
+    exchange: &mut Exchange,
     folder: PathBuf,
     selection: Selection,
 ) -> Result<Vec<Item>, Step> {
+    let Exchange { request, frame } = exchange;
+    let walk = paths::walk(request, frame, folder.as_os_str().as_bytes());
     let shown = folder.clone();
-    let read = tokio::task::spawn_blocking(move || items(&folder, selection)).await;
+    let read = tokio::task::spawn_blocking(move || items(&folder, walk, selection)).await;
     read.unwrap_or_else(|_| Err(io::Error::other("reading was abandoned"))).map_err(|error| {
         let error = SystemError::of(&error);
         let level = if error.status() == 500 { Level::Crit } else { Level::Error };
         let folder = shown.display();
-        request.log(level, format_args!("opendir() \"{folder}\" failed ({error})"));
+        exchange.request.log(level, format_args!("opendir() \"{folder}\" failed ({error})"));
         Step::Error(error.status())
     })
 }
 
-fn items(folder: &std::path::Path, selection: Selection) -> io::Result<Vec<Item>> {
+fn items(folder: &Path, walk: Walk, selection: Selection) -> io::Result<Vec<Item>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(walk.folder(folder.as_os_str().as_bytes())?, ".", flags, Mode::empty())?;
     let mut items = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
+    for entry in Dir::read_from(&opened)? {
         let entry = entry?;
-        let hidden = entry.file_name().as_bytes().starts_with(b".") && !selection.hidden;
-        if hidden || !selection.links && entry.file_type()?.is_symlink() {
+        let name = entry.file_name().to_bytes();
+        if matches!(name, b"." | b"..") || name.starts_with(b".") && !selection.hidden {
             continue;
         }
-        items.extend(item(&entry)?);
+        items.extend(item(&opened, name, walk, selection)?);
     }
     Ok(items)
 }
 
-/// None for what this server may not look at. A link that leads nowhere is shown as itself.
-fn item(entry: &DirEntry) -> io::Result<Option<Item>> {
-    let path = entry.path();
-    let metadata = match std::fs::metadata(&path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
-        Err(_) => match std::fs::symlink_metadata(&path) {
-            Ok(metadata) => metadata,
-            // Gone since the folder was read.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        },
+/// An entry, as what its link leads to; `None` for what is left out: a link that is not selected, what may not be looked at, what was
+/// removed meanwhile. A link that leads nowhere, or that may not be followed, is shown as itself.
+fn item(folder: &OwnedFd, name: &[u8], walk: Walk, selection: Selection) -> io::Result<Option<Item>> {
+    let stat = |flags| match statat(folder, as_path(name), flags) {
+        Ok(found) => Ok(Some(found)),
+        Err(Errno::NOENT | Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::NOTDIR) => Ok(None),
+        Err(error) => Err(io::Error::from(error)),
     };
+    let Some(mut found) = stat(AtFlags::SYMLINK_NOFOLLOW)? else { return Ok(None) };
+    if FileType::from_raw_mode(found.st_mode).is_symlink() {
+        if !selection.links {
+            return Ok(None);
+        }
+        match statat(folder, as_path(name), AtFlags::empty()) {
+            Ok(target) if walk.follows(&found, &target) => found = target,
+            Err(Errno::ACCESS | Errno::PERM) => return Ok(None),
+            _ => {}
+        }
+    }
     Ok(Some(Item {
-        kind: match metadata {
-            _ if metadata.is_dir() => ItemKind::Directory,
-            _ if metadata.is_file() => ItemKind::File,
+        kind: match FileType::from_raw_mode(found.st_mode) {
+            FileType::Directory => ItemKind::Directory,
+            FileType::RegularFile => ItemKind::File,
             _ => ItemKind::Other,
         },
-        name: entry.file_name().into_vec(),
-        modified_s: u64::try_from(metadata.mtime()).unwrap_or(0),
-        size: metadata.len(),
+        name: name.to_vec(),
+        modified_s: u64::try_from(found.st_mtime).unwrap_or(0),
+        size: u64::try_from(found.st_size).unwrap_or(0),
     }))
 }
 
 #[cfg(test)]
 mod tests {
+    use myriad_files::LinkRule;
+
     use super::*;
 
     #[test]
@@ -89,7 +102,7 @@ mod tests {
         }
         std::os::unix::fs::symlink("nowhere", folder.join("link")).unwrap();
         let names = |hidden, links| {
-            let mut items = items(&folder, Selection { hidden, links }).unwrap();
+            let mut items = items(&folder, Walk::Free, Selection { hidden, links }).unwrap();
             items.sort_by(|one, two| one.name.cmp(&two.name));
             items
                 .into_iter()
@@ -101,5 +114,29 @@ mod tests {
         assert_eq!(usual, ["file a", "file b", "other link", "directory zoo"]);
         assert_eq!(all, ["file .hidden", "file a", "file b", "other link", "directory zoo"]);
         assert_eq!(no_links, ["file a", "file b", "directory zoo"]);
+    }
+
+    #[test]
+    fn link_that_is_not_followed_shows_nothing_of_its_target() {
+        use std::os::unix::fs::{lchown, symlink};
+
+        let folder = std::env::temp_dir().join(format!("myriad-folder-rule-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("sub")).unwrap();
+        for name in ["own", "foreign"] {
+            symlink("sub", folder.join(name)).unwrap();
+        }
+        // Only root gives files away.
+        let is_root = lchown(folder.join("foreign"), Some(54_321), None).is_ok();
+        let kind = |rule, name: &str| {
+            let walk = rule.map_or(Walk::Free, |rule| Walk::Checked(rule, 0));
+            let items = items(&folder, walk, Selection { hidden: false, links: true }).unwrap();
+            items.into_iter().find(|item| item.name == name.as_bytes()).expect(name).kind
+        };
+        let foreign = |rule| if is_root { kind(rule, "foreign") } else { ItemKind::Other };
+        let (free, own) = (kind(None, "own"), kind(Some(LinkRule::ForeignOwner), "own"));
+        let (refused, any) = (foreign(Some(LinkRule::ForeignOwner)), kind(Some(LinkRule::Any), "own"));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!((free, own), (ItemKind::Directory, ItemKind::Directory));
+        assert_eq!((refused, any), (ItemKind::Other, ItemKind::Other));
     }
 }

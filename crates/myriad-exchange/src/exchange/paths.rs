@@ -48,6 +48,7 @@ fn below_alias(rest: &[u8], out: &mut Vec<u8>) {
 pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> Walk {
     match &request.place().files.symlinks {
         None => Walk::Free,
+        Some(symlinks) if let Some(from) = symlinks.from.as_static() => Walk::to(path, symlinks.rule, from),
         Some(symlinks) => scratch::with_buffer(|from| {
             // A part that cannot be told is not trusted.
             if symlinks.from.eval(request, frame, from).is_err() {

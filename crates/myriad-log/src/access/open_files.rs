@@ -87,7 +87,9 @@ impl OpenLogs {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(MODE).open(path)
+    // A pipe without a reader fails: to wait for one would stop the logs of all sites.
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    OpenOptions::new().append(true).create(true).mode(MODE).custom_flags(nonblocking).open(path)
 }
 
 /// Whether the path still names the open file.

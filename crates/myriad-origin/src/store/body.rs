@@ -1,8 +1,6 @@
 //! The answer on its way to the visitor and to the file.
 
-use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -14,7 +12,7 @@ use myriad_conf::registry::folder_permissions;
 use myriad_exchange::exchange::{Account, Exchange};
 use myriad_exchange::runtime::PlaceId;
 use myriad_exchange::worker::Generation;
-use myriad_files::Draft;
+use myriad_files::{Draft, Walk, split};
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_http::{Known, ResponseHead};
 use myriad_log::Level;
@@ -26,6 +24,9 @@ use tokio::task::{JoinHandle, spawn_blocking};
 const LEAST_WRITE: usize = 64 << 10;
 /// Most bytes that wait to be written; the origin is read no further then.
 const MOST_HELD: usize = 1 << 20;
+
+/// Maximum number of folders made for one file.
+const MAX_FOLDERS: usize = 64;
 
 /// A body that becomes a file while it is pulled. Its end, and its last bytes where they are known to be that, come when the file has
 /// its place, so that who has read it finds the file.
@@ -91,7 +92,7 @@ impl Storing {
     pub(super) fn new(
         exchange: &Exchange,
         head: &ResponseHead,
-        path: PathBuf,
+        (path, walk): (PathBuf, Walk),
         mode: u32,
         body: BoxBody,
     ) -> Self {
@@ -107,7 +108,7 @@ impl Storing {
             connection: request.received.connection.id,
             account: request.account(),
         };
-        let state = State::Busy(spawn_blocking(move || begun(&path, mode)));
+        let state = State::Busy(spawn_blocking(move || begun(&path, walk, mode)));
         let attempts = request.origin.as_ref().map(|facts| facts.attempts.clone()).unwrap_or_default();
         Self {
             body,
@@ -238,11 +239,10 @@ fn flat<T>(done: Result<io::Result<T>, tokio::task::JoinError>) -> io::Result<T>
     done.unwrap_or_else(|_| Err(io::Error::other("the work was abandoned")))
 }
 
-/// Makes the folders on the way to a file, and the file without its name.
-fn begun(path: &Path, mode: u32) -> io::Result<Draft> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    DirBuilder::new().recursive(true).mode(folder_permissions(mode)).create(folder)?;
-    Draft::begin(&File::open(folder)?.into())
+/// Makes the folders on the way to a file, and the file without its name. Links are followed as the place follows them.
+fn begun(path: &Path, walk: Walk, mode: u32) -> io::Result<Draft> {
+    let (folder, _) = split(path.as_os_str().as_encoded_bytes());
+    Draft::begin(&walk.made_folder(folder, folder_permissions(mode), MAX_FOLDERS)?)
 }
 
 fn written(mut draft: Draft, pieces: &[Bytes]) -> io::Result<Draft> {

@@ -42,7 +42,7 @@ pub(crate) fn stored(
     let Some(rules) = origin.store.as_ref().filter(|_| is_for_everybody(exchange, head)) else {
         return (body, false);
     };
-    match path::of(exchange, rules).filter(|path| is_coded_as_named(head, path)) {
+    match path::of(exchange, rules).filter(|(path, _)| is_coded_as_named(head, path)) {
         Some(path) => (Box::pin(body::Storing::new(exchange, head, path, rules.mode, body)), true),
         None => (body, false),
     }

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::{Exchange, paths};
 use myriad_exchange::runtime::StoreRules;
-use myriad_files::as_path;
+use myriad_files::{Walk, as_path};
 use myriad_log::Level;
 
-/// The path of the file; none where it names none, or leads out of its folder, which is told in the error log.
-pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<PathBuf> {
+/// The path of the file, and how links on the way to it are followed; none where it names none, or leads out of its folder, which is told in the error log.
+pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<(PathBuf, Walk)> {
     let Exchange { request, frame } = exchange;
     let mut path = Vec::new();
     if let Err(error) = rules.path.eval(request, frame, &mut path) {
@@ -19,7 +19,7 @@ pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<PathBuf>
         path.splice(..0, [request.site.runtime.prefix.as_os_str().as_encoded_bytes(), b"/"].concat());
     }
     if is_safe(&path) {
-        return Some(as_path(&path).to_owned());
+        return Some((as_path(&path).to_owned(), paths::walk(request, frame, &path)));
     }
     let shown = String::from_utf8_lossy(&path);
     request.log(

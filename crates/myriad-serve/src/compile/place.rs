@@ -176,8 +176,10 @@ impl Compile<'_> {
 
     fn files(&mut self, settings: &Settings) -> FilePlace {
         let content = &settings.content;
+        let root = self.root(content);
         FilePlace {
-            root: self.root(content),
+            symlinks: files::symlinks(settings, &root, self),
+            root,
             rooting: match (content.alias, content.alias_prefix_len) {
                 (false, _) => Rooting::Root,
                 (true, Some(prefix)) => Rooting::Alias(prefix),
@@ -193,7 +195,6 @@ impl Compile<'_> {
             etag: content.etag,
             if_modified_since: content.if_modified_since,
             max_ranges: content.max_ranges.map_or(usize::MAX, |most| most as usize),
-            symlinks: files::symlinks(settings, self),
             validity: files::validity(settings),
             precompressed: files::precompressed(settings).collect(),
         }

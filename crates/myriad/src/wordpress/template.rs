@@ -10,6 +10,7 @@ use super::prefix::{ACCESS_LOG, logs};
 use super::quoting::quoted;
 use super::settings::written_pages;
 use super::{children, network, plugin, proxies, sites};
+use crate::site_folder::SiteFolder;
 
 /// Lines that begin and end a part of the preset: one is repeated for each pool of php-fpm, one for each site.
 const EACH_POOL: &str = "{{each pool}}";
@@ -54,6 +55,7 @@ impl Options {
                 ("https", https.server(prefix, &tls, &site.domains)?),
                 ("server_name", names),
                 ("root", quoted(&site.root)?),
+                ("trusted", trusted(&site.root)?),
                 ("log", self.log(site, prefix)?),
                 ("pool", pool),
                 ("cache", quoted(&cache.join(&site.zone))?),
@@ -180,6 +182,12 @@ const XMLRPC_OFF: &str = "location ~* \"/xmlrpc\\.php(?:/|$)\" {
             return 403;
         }";
 
+/// Part of a site's path in which links are followed without a check (`disable_symlinks from=`).
+fn trusted(root: &Path) -> Result<String, String> {
+    let site = SiteFolder::new(root);
+    if site.trusted() == root { Ok("$document_root".to_owned()) } else { quoted(site.trusted()) }
+}
+
 /// Addresses of the pools of php-fpm, each once.
 fn pools(sites: &[Checked]) -> Vec<&str> {
     let mut pools: Vec<&str> = Vec::new();
@@ -261,7 +269,11 @@ mod tests {
             let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
             let count = |wanted: &str| code.iter().filter(|line| line.trim() == wanted).count();
             assert!(!code.iter().any(|line| line.contains("{{")), "a token is left");
-            assert_eq!(count("root R;"), 2, "each has its root");
+            assert_eq!(
+                (count("root R;"), count("disable_symlinks if_not_owner from=Y;")),
+                (2, 2),
+                "each has its root"
+            );
             assert_eq!(text.matches("keys_zone=Z:").count(), 2);
             assert_eq!((count("U;"), count("server P max_conns=5;"), count("N;")), (1, 1, 1));
             assert_eq!((count("H;"), count("fastcgi_cache_purge on from 0.0.0.0;")), (2, 2));
@@ -270,7 +282,14 @@ mod tests {
 
     /// A preset of two sites with one pool.
     fn filled_in(kind: Kind) -> String {
-        let names = [("listen", "L"), ("https", "H;"), ("server_name", "S"), ("root", "R"), ("pool", "G")];
+        let names = [
+            ("listen", "L"),
+            ("https", "H;"),
+            ("server_name", "S"),
+            ("root", "R"),
+            ("trusted", "Y"),
+            ("pool", "G"),
+        ];
         let more = [
             ("cache", "C"),
             ("zone", "Z"),

@@ -1,0 +1,149 @@
+//! Symbolic links below the folder of a site: one site must not show the files of another.
+
+use std::fs;
+use std::os::unix::fs::{lchown, symlink};
+use std::path::Path;
+
+use super::Server;
+use crate::support::origin::Origin;
+use crate::support::{self, Site, myriad, wait_for};
+
+/// Owners of the two sites.
+const ATTACKER: u32 = 54_321;
+const VICTIM: u32 = 54_322;
+
+/// Gives a file, a folder or a link to a user.
+fn give(path: &Path, owner: u32) -> bool {
+    lchown(path, Some(owner), Some(owner)).is_ok()
+}
+
+/// The two sites, of different owners; `None` where the tests' user is not root.
+fn two_sites() -> Option<Site> {
+    let site = Site::new();
+    for (name, owner) in [("home/attacker", ATTACKER), ("home/victim", VICTIM)] {
+        for folder in [
+            "wp-includes",
+            "wp-content/cache/supercache/a.test/page",
+            "wp-content/cache/supercache/a.test/coded",
+        ] {
+            let folder = format!("html/{folder}");
+            fs::create_dir_all(site.path(name).join(folder)).expect("folders");
+        }
+        for (file, text) in [
+            ("html/index.php", "<?php"),
+            ("html/wp-config.php", "<?php secret"),
+            ("html/secret.txt", "secret"),
+            ("html/secret.css.gz", "secret"),
+            ("html/own.txt", "own"),
+            ("html/wp-content/cache/supercache/a.test/coded/index.html", "coded"),
+        ] {
+            site.write(&format!("{name}/{file}"), text);
+        }
+        let mut pending = vec![site.path(name)];
+        while let Some(path) = pending.pop() {
+            if !give(&path, owner) {
+                eprintln!("skipped: only root gives files away");
+                return None;
+            }
+            if path.is_dir() {
+                pending.extend(
+                    fs::read_dir(&path).expect("a folder").map(|entry| entry.expect("an entry").path()),
+                );
+            }
+        }
+    }
+    Some(site)
+}
+
+/// `myriad wordpress` or `myriad php` for the attacker's site, with this application.
+fn serve(site: &Site, preset: &str, php: &Origin) -> Server {
+    let errors = fs::File::create(site.path("err")).expect("err");
+    let mut command = myriad();
+    command.args([preset, "--root"]).arg(site.path("home/attacker/html"));
+    command.args(["--php", &format!("127.0.0.1:{}", php.port)]).arg("--prefix").arg(site.path("prefix"));
+    command.args([
+        "--name",
+        "a.test",
+        "--set",
+        "dashboard=off",
+        "--listen",
+        &format!("127.0.0.1:{}", site.port),
+    ]);
+    let mut server = Server(command.stderr(errors).spawn().expect("start"));
+    wait_for("a server", || {
+        assert!(server.try_wait().expect("wait").is_none(), "it ended: {}", site.read("err"));
+        site.read("err").contains("  stop ")
+    });
+    server
+}
+
+/// Status and body of a request.
+fn get(site: &Site, target: &str) -> (u16, String) {
+    let mut stream = support::answer::connect(("127.0.0.1", site.port));
+    let request = format!(
+        "GET {target} HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n"
+    );
+    std::io::Write::write_all(&mut stream, request.as_bytes()).expect("a request");
+    let answer = support::answer::read(stream);
+    (answer.status, answer.text())
+}
+
+#[test]
+fn no_link_of_one_site_shows_a_file_of_another() {
+    let Some(site) = two_sites() else { return };
+    let php = Origin::answering("X-Accel-Redirect: /note.txt\r\n\r\n".to_owned());
+    let root = site.path("home/attacker/html");
+    let victim = site.path("home/victim/html");
+    let page = "wp-content/cache/supercache/a.test/page";
+    let link = |target: &Path, name: &str| {
+        symlink(target, root.join(name)).expect("a link");
+        assert!(give(&root.join(name), ATTACKER));
+    };
+    link(&victim.join("wp-config.php"), "note.txt");
+    link(&victim.join("secret.txt"), "feed.json");
+    link(&victim, "folder");
+    link(&victim.join("secret.css.gz"), "style.css.gz");
+    link(&victim.join("secret.txt"), &format!("{page}/index.html"));
+    link(&victim.join("secret.css.gz"), "wp-content/cache/supercache/a.test/coded/index.html.gz");
+    link(Path::new("own.txt"), "also.txt");
+    link(&root.join("wp-content"), "inside");
+    for preset in ["wordpress", "php"] {
+        let mut server = serve(&site, preset, &php);
+        assert_eq!(get(&site, "/own.txt"), (200, "own".to_owned()));
+        assert_eq!(get(&site, "/also.txt"), (200, "own".to_owned()), "a link to a file of the same owner");
+        for target in [
+            "/note.txt",
+            "/feed.json",
+            "/folder/secret.txt",
+            "/folder/",
+            "/inside/../note.txt",
+            "/style.css",
+            "/page/",
+            "/coded/",
+            "/made",
+        ] {
+            let (status, text) = get(&site, target);
+            assert!(!text.contains("secret"), "{preset} {target}: {status} {text}");
+        }
+        // The owner of the folder above puts a link in the place of the site itself.
+        let away = site.path("home/attacker/away");
+        fs::rename(&root, &away).expect("renamed");
+        symlink(&victim, &root).expect("a link");
+        assert!(give(&root, ATTACKER));
+        assert!(!get(&site, "/secret.txt").1.contains("secret"), "{preset}");
+        fs::remove_file(&root).expect("removed");
+        // Releases are links, too.
+        symlink("away", &root).expect("a link");
+        assert!(give(&root, ATTACKER));
+        fs::write(away.join("new.txt"), "new").expect("a file");
+        assert_eq!(
+            get(&site, "/new.txt"),
+            (200, "new".to_owned()),
+            "{preset}: a link to a folder of the same owner"
+        );
+        fs::remove_file(&root).expect("removed");
+        fs::rename(&away, &root).expect("renamed");
+        support::send("TERM", server.id());
+        assert!(server.wait().expect("end").success());
+    }
+}
