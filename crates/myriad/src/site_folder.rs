@@ -77,6 +77,15 @@ impl SiteFolder {
         self.walk(&path).folder(bytes(&path))
     }
 
+    /// The same, if there is no link on the way below the trusted part.
+    ///
+    /// # Errors
+    /// Those of the system, and a link.
+    pub(crate) fn folder_without_links(&self, path: impl AsRef<Path>) -> io::Result<OwnedFd> {
+        let path = self.root.join(path);
+        Walk::to(bytes(&path), LinkRule::Any, bytes(&self.trusted)).folder(bytes(&path))
+    }
+
     /// Files below a folder, at most in `folders` folders and below 64 levels. Links below it are not followed, nor listed.
     ///
     /// # Errors

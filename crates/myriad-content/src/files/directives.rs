@@ -71,7 +71,8 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(disable_symlinks),
         "Which symbolic links are refused.",
     )
-    .default("off"),
+    .default("off")
+    .differs("it also holds for listings of folders, for `*_store`, WebDAV, and below `from=` for `auth_basic_user_file`"),
 ];
 
 pub(super) static GZIP_STATIC: &[Directive] = &[Directive::new(

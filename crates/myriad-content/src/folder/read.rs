@@ -127,7 +127,7 @@ mod tests {
         }
         // Only root gives files away.
         let is_root = lchown(folder.join("foreign"), Some(54_321), None).is_ok();
-        let kind = |rule, name: &str| {
+        let kind = |rule: Option<LinkRule>, name: &str| {
             let walk = rule.map_or(Walk::Free, |rule| Walk::Checked(rule, 0));
             let items = items(&folder, walk, Selection { hidden: false, links: true }).unwrap();
             items.into_iter().find(|item| item.name == name.as_bytes()).expect(name).kind

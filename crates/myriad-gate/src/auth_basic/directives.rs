@@ -26,7 +26,8 @@ pub(super) static ROWS: &[Directive] = &[
     )
     .differs(
         "`crypt` kinds other than DES, `$1$`, `$apr1$`, `$5$`, `$6$` and `$2y$` match nobody; passwords above 512 bytes match \
-         no `crypt`; slow hashes wait for their turn, and when 128 wait the next gets 503",
+         no `crypt`; slow hashes wait for their turn, and when 128 wait the next gets 503; below the `from=` part of \
+         `disable_symlinks` links are checked as for other files; anything but a regular file, and more than 64 MB, gets 500",
     ),
     Directive::new(
         "auth_delay",

@@ -8,10 +8,8 @@
 //! Every user of the machine reaches loopback, and URLs contain keys that reset passwords: hence the secret. The link that `status`
 //! prints contains it behind `#`, which browsers send to no server.
 
-use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -19,8 +17,9 @@ use sha2::{Digest, Sha256};
 use super::dashboard_place::{Dashboard, Purpose};
 use super::options::Options;
 use super::prefix::{pid_file, prefix};
-use super::site_files::{hex, random, replace};
+use super::site_files::{Folder, hex, random};
 use crate::pidfile::{self, reason};
+use crate::site_folder::read_named;
 
 /// Ports that are tried where none is asked for: the first that nobody listens on. A prefix of its own has any port that is free,
 /// and keeps it, so that several servers of one machine do not change theirs by who starts first.
@@ -38,7 +37,7 @@ impl Options {
         }
         let folder = folder(self.prefix.as_deref());
         let runs = runs(&pid_file(self.prefix.as_deref()));
-        let kept = fs::read_to_string(folder.join("port")).ok().and_then(|text| text.trim().parse().ok());
+        let kept = text(&folder.join("port")).and_then(|text| text.trim().parse().ok());
         let port = match (said.parse().ok(), kept.filter(|_| runs || purpose == Purpose::Print)) {
             (Some(port), _) | (None, Some(port)) => port,
             (None, None) => {
@@ -98,9 +97,14 @@ fn free_port(kept: Option<u16>, any: bool) -> Option<u16> {
 }
 
 fn hash(folder: &Path) -> Option<String> {
-    let secret = fs::read_to_string(folder.join("secret")).ok()?;
+    let secret = text(&folder.join("secret"))?;
     let secret = secret.trim();
     (!secret.is_empty()).then(|| hex(&Sha256::digest(secret.as_bytes())))
+}
+
+/// Text of a file of the dashboard.
+fn text(path: &Path) -> Option<String> {
+    String::from_utf8(read_named(path, 1 << 10).ok()?).ok()
 }
 
 /// Writes down the port, and a secret where there is none.
@@ -112,11 +116,11 @@ fn write(folder: &Path, port: u16) -> Result<(), String> {
             reason(&error)
         )
     };
-    fs::DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(told)?;
-    replace(&folder.join("port"), &format!("{port}\n"), 0o644).map_err(told)?;
+    let opened = Folder::of_server(folder).map_err(told)?;
+    opened.replace("port", &format!("{port}\n"), 0o644).map_err(told)?;
     if hash(folder).is_none() {
         let secret = random::<SECRET_BYTES>("the dashboard")?;
-        replace(&folder.join("secret"), &format!("{secret}\n"), 0o600).map_err(told)?;
+        opened.replace("secret", &format!("{secret}\n"), 0o600).map_err(told)?;
     }
     Ok(())
 }
@@ -138,7 +142,7 @@ pub(super) fn link(prefix: &Path, address: &str) -> Option<String> {
 /// Returns the address of the dashboard of this prefix, if it is one of these addresses.
 pub(super) fn greeting(prefix: &Path, listens: &[String]) -> Option<Greeting> {
     let folder = prefix.join("dashboard");
-    let port = fs::read_to_string(folder.join("port")).ok()?;
+    let port = text(&folder.join("port"))?;
     let address = format!("http://127.0.0.1:{}", port.trim());
     let text = format!("{address}/, on this machine alone; its secret: {}", folder.join("secret").display());
     listens.contains(&address).then_some(Greeting { address, text })
@@ -146,6 +150,8 @@ pub(super) fn greeting(prefix: &Path, listens: &[String]) -> Option<Greeting> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn options(prefix: &Path, settings: &[&str]) -> Options {

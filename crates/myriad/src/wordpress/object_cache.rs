@@ -7,16 +7,13 @@
 //! --remove-object-cache          -> all of that goes, in the other order
 //! ```
 
-use std::fs;
 use std::io;
-use std::path::Path;
 
 use super::checked::checked_root;
 use super::kind::Kind;
 use super::object_cache_change::ObjectCache;
 use super::options::Options;
-use super::site_files::{as_owner, make_folders, random, replace};
-use crate::site_folder::SiteFolder;
+use super::site_files::{Folder, as_owner, random};
 
 /// Names the files of the drop-in, which are part of the program.
 macro_rules! files {
@@ -39,6 +36,8 @@ const FILES: &[(&str, &str)] = files![
 
 /// File that WordPress loads.
 const DROP_IN: &str = include_str!("../../../../wordpress/object-cache/object-cache.php");
+/// Its name below `wp-content`.
+const DROP_IN_NAME: &str = "object-cache.php";
 /// Words by which ours is told from another plugin's.
 const OURS: &str = "@package Myriad_Object_Cache";
 /// Files that are there beside `FILES`: the connection, and the mark of the last outage.
@@ -58,27 +57,33 @@ impl Options {
         let mut done = Vec::new();
         for (root, _) in self.roots()? {
             let content = checked_root(Kind::WordPress, &root, "--root")?.join("wp-content");
-            let file = content.join("object-cache.php");
-            let is_ours = match SiteFolder::new(&content).text("object-cache.php") {
-                Ok(text) => text.contains(OURS),
-                Err(error) => error.kind() == io::ErrorKind::NotFound,
-            };
-            if !is_ours {
+            let file = content.join(DROP_IN_NAME);
+            let foreign = as_owner(option, &content, |content| is_foreign(content))?;
+            if foreign {
                 return Err(format!(
-                    "wordpress: {option}: {} is of another plugin: switch its object cache off there first",
+                    "wordpress: {option}: {} belongs to another plugin: switch its object cache off first",
                     file.display()
                 ));
             }
             if let ObjectCache::Install(address) = change {
                 let salt = random::<SALT_BYTES>(option)?;
-                as_owner(option, &content, || write(&content, &connection(address, &salt)))?;
+                as_owner(option, &content, |content| write(content, &connection(address, &salt)))?;
                 done.push(format!("the object cache is in {}", file.display()));
             } else {
-                as_owner(option, &content, || remove(&content))?;
+                as_owner(option, &content, remove)?;
                 done.push(format!("no object cache of Myriad is in {}", content.display()));
             }
         }
         Ok(done)
+    }
+}
+
+/// Whether WordPress loads another object cache; also if the file is not a regular file.
+fn is_foreign(content: &Folder) -> io::Result<bool> {
+    match content.text(DROP_IN_NAME) {
+        Ok(text) => Ok(text.is_some_and(|text| !text.contains(OURS))),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
+        Err(_) => Ok(true),
     }
 }
 
@@ -91,39 +96,33 @@ fn connection(address: &str, salt: &str) -> String {
 }
 
 /// Writes the files, last the one that WordPress loads.
-fn write(content: &Path, connection: &str) -> io::Result<()> {
-    let folder = content.join(FOLDER);
-    make_folders(&[&folder])?;
+fn write(content: &Folder, connection: &str) -> io::Result<()> {
+    let folder = content.made(FOLDER)?;
     for (name, text) in FILES {
-        replace(&folder.join(name), text, 0o644)?;
+        folder.replace(name, text, 0o644)?;
     }
-    replace(&folder.join("connection.php"), connection, 0o640)?;
-    replace(&content.join("object-cache.php"), DROP_IN, 0o644)
+    folder.replace("connection.php", connection, 0o640)?;
+    content.replace(DROP_IN_NAME, DROP_IN, 0o644)
 }
 
-/// Removes the files, first the one that WordPress loads. What somebody else has put into the folder stays, and the folder with it.
-fn remove(content: &Path) -> io::Result<()> {
-    gone(fs::remove_file(content.join("object-cache.php")))?;
-    let folder = content.join(FOLDER);
+/// Removes the files, first the one that WordPress loads. Other files stay, and the folder with them.
+fn remove(content: &Folder) -> io::Result<()> {
+    content.remove(DROP_IN_NAME)?;
+    let folder = match content.folder(FOLDER) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        folder => folder?,
+    };
     for name in FILES.iter().map(|(name, _)| *name).chain(MORE) {
-        gone(fs::remove_file(folder.join(name)))?;
+        folder.remove(name)?;
     }
-    match fs::remove_dir(&folder) {
-        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
-        outcome => gone(outcome),
-    }
-}
-
-/// Removing what is not there is done.
-fn gone(outcome: io::Result<()>) -> io::Result<()> {
-    match outcome {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome,
-    }
+    content.remove_folder(FOLDER)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -159,7 +158,7 @@ mod tests {
         assert_eq!(fs::read_dir(&content).expect("folder").count(), 0);
         fs::write(content.join("object-cache.php"), "<?php // of another").expect("file");
         for change in [install, ObjectCache::Remove] {
-            assert!(options.change_object_cache(&change).expect_err("refused").contains("of another plugin"));
+            assert!(options.change_object_cache(&change).expect_err("refused").contains("another plugin"));
         }
         fs::remove_dir_all(&top).expect("clean");
     }

@@ -9,7 +9,6 @@
 //! ```
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +21,7 @@ use super::options::Options;
 use super::placement::Placement;
 use super::prefix::prefix;
 use super::quoting::quoted;
-use super::site_files::{as_owner, hex, make_folders, random, replace};
+use super::site_files::{Folder, as_owner, hex, random};
 use crate::pidfile::reason;
 use crate::site_folder::read_named;
 
@@ -184,8 +183,8 @@ impl Options {
             let secret = random::<SECRET_BYTES>("--install-plugin")?;
             keep_hash(&prefix, &zone, &secret)?;
             let connection = connection(&prefix, &zone, &secret)?;
-            let plugin =
-                as_owner("--install-plugin", &content, || write_plugin(&content, placement, &connection))?;
+            as_owner("--install-plugin", &content, |content| write_plugin(content, placement, &connection))?;
+            let plugin = content.join(placement.folder()).join(NAME);
             done.push(format!("the plugin is in {}", plugin.display()));
         }
         done.push(match placement {
@@ -203,8 +202,8 @@ impl Options {
 fn keep_hash(prefix: &Path, zone: &str, secret: &str) -> Result<(), String> {
     let folder = prefix.join("plugins");
     let hash = hex(&Sha256::digest(secret.as_bytes()));
-    fs::create_dir_all(&folder)
-        .and_then(|()| replace(&folder.join(zone), &format!("{hash}\n"), 0o600))
+    Folder::of_server(&folder)
+        .and_then(|folder| folder.replace(zone, &format!("{hash}\n"), 0o600))
         .map_err(|error| {
             format!(
                 "wordpress: --install-plugin: {}: {}; name a folder that you may write with --prefix, the one that Myriad runs with",
@@ -227,23 +226,27 @@ fn connection(prefix: &Path, zone: &str, secret: &str) -> Result<String, String>
     ))
 }
 
-/// Writes the files, and says where.
-fn write_plugin(content: &Path, placement: Placement, connection: &str) -> io::Result<PathBuf> {
-    let above = content.join(placement.folder());
-    let folder = above.join(NAME);
-    make_folders(&[&above, &folder, &folder.join("includes"), &folder.join("languages")])?;
+/// Writes the files.
+fn write_plugin(content: &Folder, placement: Placement, connection: &str) -> io::Result<()> {
+    let above = content.made(placement.folder())?;
+    let folder = above.made(NAME)?;
     for (name, text) in FILES {
-        replace(&folder.join(name), text, 0o644)?;
+        match name.split_once('/') {
+            Some((inner, name)) => folder.made(inner)?.replace(name, text, 0o644)?,
+            None => folder.replace(name, text, 0o644)?,
+        }
     }
-    replace(&folder.join("connection.php"), connection, 0o640)?;
+    folder.replace("connection.php", connection, 0o640)?;
     if placement == Placement::MustUse {
-        replace(&above.join("myriad-cache.php"), LOADER, 0o644)?;
+        above.replace("myriad-cache.php", LOADER, 0o644)?;
     }
-    Ok(folder)
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -1,15 +1,24 @@
-//! Files that are written into the folder of a site.
+//! Files that are written into the folder of a site, and removed from it.
+//!
+//! PHP may write there, and may have left a link where root is about to write. Therefore every step is made from an open folder, by a
+//! name in it, and follows no link; and root becomes the owner of the folder first.
 
 use std::fmt::Write as _;
-use std::fs::{self, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+
+use myriad_files::{Draft, read_at};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, statat, unlinkat};
+use rustix::io::Errno;
 
 use super::options::Options;
 use super::sites;
 use crate::accounts::Account;
+use crate::path_walk::{Missing, PathWalk};
 use crate::pidfile::reason;
+use crate::site_folder::{FILE_BYTES, SiteFolder};
 
 impl Options {
     /// Folders of the sites, and the names of their zones.
@@ -23,7 +32,7 @@ impl Options {
     }
 }
 
-/// Random bytes in hexadecimal digits, for what the option asks for.
+/// Random bytes in hexadecimal digits, for the option of that name.
 pub(super) fn random<const BYTES: usize>(option: &str) -> Result<String, String> {
     let mut bytes = [0; BYTES];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
@@ -40,57 +49,122 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Runs as the owner of the folder if root runs it: where PHP may write, it may have left a link, and root would follow it.
+/// An open folder that is written to.
+pub(super) struct Folder {
+    opened: OwnedFd,
+    /// Whether links to folders of the same owner are followed: not by root, for whom the system checks no rights.
+    follows_own: bool,
+}
+
+/// Runs with a folder of a site, as the owner of that folder if root runs it.
+///
+/// # Errors
+/// A sentence for the option: the folder cannot be opened, is reached by a link that is not followed, or `run` failed.
 pub(super) fn as_owner<T: Send>(
     option: &str,
     folder: &Path,
-    run: impl FnOnce() -> io::Result<T> + Send,
+    run: impl FnOnce(&Folder) -> io::Result<T> + Send,
 ) -> Result<T, String> {
-    let known = fs::metadata(folder);
-    let owner = known.as_ref().map_or(0, MetadataExt::uid);
-    let told = |error: io::Error| {
-        format!(
-            "wordpress: {option}: {}: {}; run it as root, or as the user who owns that folder",
-            folder.display(),
-            reason(&error)
-        )
+    let failed = |error: io::Error| {
+        let remedy = match Errno::from_io_error(&error) {
+            Some(Errno::LOOP) => "a link to a folder of another owner is not followed: name the folder itself",
+            _ => "run it as root, or as the user who owns that folder",
+        };
+        format!("wordpress: {option}: {}: {}; {remedy}", folder.display(), reason(&error))
     };
-    known.as_ref().map_err(|error| told(io::Error::from(error.kind())))?;
-    if !rustix::process::geteuid().is_root() || owner == 0 {
-        return run().map_err(told);
+    let is_root = rustix::process::geteuid().is_root();
+    let site = SiteFolder::new(folder);
+    let opened = site.folder("").map_err(failed)?;
+    let known = fstat(&opened).map_err(|error| failed(error.into()))?;
+    if !is_root || known.st_uid == 0 {
+        // A link of root may have been moved here by another user.
+        let opened = if is_root { site.folder_without_links("").map_err(failed)? } else { opened };
+        return run(&Folder { opened, follows_own: !is_root }).map_err(failed);
     }
-    let group = known.map_or(owner, |known| known.gid());
-    let account = Account { uid: owner, gid: group, groups: vec![group] };
+    let account = Account { uid: known.st_uid, gid: known.st_gid, groups: vec![known.st_gid] };
     // Only this thread is the owner, and it ends with the work.
     std::thread::scope(|scope| {
-        let work = scope.spawn(move || account.assume().and_then(|()| run()));
+        let folder = Folder { opened, follows_own: true };
+        let work = scope.spawn(move || account.assume().and_then(|()| run(&folder)));
         work.join()
             .unwrap_or_else(|_| Err(io::Error::other("the thread that writes it has ended")))
-            .map_err(told)
+            .map_err(failed)
     })
 }
 
-/// Makes folders that are not there, the upper ones first.
-pub(super) fn make_folders(folders: &[&Path]) -> io::Result<()> {
-    for folder in folders {
-        match fs::DirBuilder::new().mode(0o755).create(folder) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
+impl Folder {
+    /// A folder of the server's own; it is created if it does not exist. Root follows only links that root alone could have made.
+    ///
+    /// # Errors
+    /// Those of the system; `PermissionDenied` for another link.
+    pub(super) fn of_server(path: &Path) -> io::Result<Self> {
+        let is_root = rustix::process::geteuid().is_root();
+        if !is_root {
+            std::fs::create_dir_all(path)?;
+            return Ok(Self { opened: File::open(path)?.into(), follows_own: true });
+        }
+        let walk = PathWalk::from_root()?.walk(path, Missing::Made)?;
+        let at = walk.ok_or(io::ErrorKind::PermissionDenied)?.at;
+        Ok(Self { opened: at.into(), follows_own: false })
+    }
+
+    /// Opens a folder in this one; it is created if it does not exist.
+    pub(super) fn made(&self, name: &str) -> io::Result<Self> {
+        match mkdirat(&self.opened, name, Mode::from_raw_mode(0o755)) {
+            Ok(()) | Err(Errno::EXIST) => self.folder(name),
+            Err(error) => Err(error.into()),
         }
     }
-    Ok(())
+
+    /// Opens a folder in this one.
+    pub(super) fn folder(&self, name: &str) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = match openat(&self.opened, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
+            Err(Errno::NOTDIR | Errno::LOOP) if self.follows_own => {
+                let link = statat(&self.opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                let opened = openat(&self.opened, name, flags, Mode::empty())?;
+                let is_own = FileType::from_raw_mode(link.st_mode).is_symlink()
+                    && link.st_uid == fstat(&opened)?.st_uid;
+                if is_own { opened } else { return Err(Errno::LOOP.into()) }
+            }
+            opened => opened?,
+        };
+        Ok(Self { opened, follows_own: self.follows_own })
+    }
+
+    /// Writes a file; no reader sees a part of it. A link of that name is replaced, and not followed.
+    pub(super) fn replace(&self, name: &str, text: &str, mode: u32) -> io::Result<()> {
+        let mut draft = Draft::begin(&self.opened)?;
+        draft.file().write_all(text.as_bytes())?;
+        draft.place(name.as_bytes(), mode, None)
+    }
+
+    /// Text of a regular file; `None` if there is nothing of that name.
+    pub(super) fn text(&self, name: &str) -> io::Result<Option<String>> {
+        match read_at(&self.opened, name.as_bytes(), FILE_BYTES) {
+            Ok(text) => Ok(Some(String::from_utf8_lossy(&text).into_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes a file, or a link as itself; nothing of that name is no error.
+    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+        done(unlinkat(&self.opened, name, AtFlags::empty()))
+    }
+
+    /// Removes an empty folder; nothing of that name, and a folder that is not empty, are no error.
+    pub(super) fn remove_folder(&self, name: &str) -> io::Result<()> {
+        match unlinkat(&self.opened, name, AtFlags::REMOVEDIR) {
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
+            outcome => done(outcome),
+        }
+    }
 }
 
-/// Writes a file beside its place and moves it there: WordPress never sees half of it.
-pub(super) fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
-    let new = path.with_extension(format!("new-{}", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
-    let written = file
-        .write_all(text.as_bytes())
-        .and_then(|()| file.set_permissions(fs::Permissions::from_mode(mode)))
-        .and_then(|()| fs::rename(&new, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&new);
+fn done(outcome: Result<(), Errno>) -> io::Result<()> {
+    match outcome {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.into()),
     }
-    written
 }

@@ -4,6 +4,7 @@
 mod support;
 
 mod configuration;
+mod installing;
 mod links;
 mod running;
 mod sites;

@@ -290,3 +290,15 @@ fn what_a_log_s_format_reads_counts_where_that_log_is_written() {
     assert!(with_log("access_log /nowhere/log even;"));
     assert!(!with_log("access_log /nowhere/log odd;"));
 }
+
+#[test]
+fn links_that_are_checked_behind_the_root_leave_files_the_short_way() {
+    let is_short = |server: &str| {
+        let config =
+            format!("events {{}} http {{ server {{ listen 127.0.0.1:8080; root /srv/site; {server} location / {{}} }} }}");
+        runtime(&config).places.iter().all(|place| place.shortcut)
+    };
+    assert!(is_short("") && is_short("disable_symlinks if_not_owner from=$document_root;"));
+    assert!(is_short("disable_symlinks if_not_owner from=/srv;"));
+    assert!(!is_short("disable_symlinks if_not_owner from=/srv/$arg_part;"));
+}

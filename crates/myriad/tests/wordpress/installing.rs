@@ -1,0 +1,121 @@
+//! What root writes into the folder of a site, where PHP's user could have left links.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, lchown, symlink};
+use std::path::Path;
+
+use super::site_with_wordpress;
+use crate::support::{Site, myriad, stderr};
+
+/// Owner of the site, and of another one.
+const TENANT: u32 = 54_321;
+const OTHER: u32 = 54_322;
+
+/// A site whose `wp-content` belongs to its tenant; `None` where the tests' user is not root.
+fn site_of_tenant() -> Option<Site> {
+    let site = site_with_wordpress();
+    for folder in ["html/wp-content", "other", "of-root"] {
+        fs::create_dir_all(site.path(folder)).expect("folders");
+    }
+    let given = give(&site.path("html"), TENANT)
+        && give(&site.path("html/wp-content"), TENANT)
+        && give(&site.path("other"), OTHER);
+    if !given {
+        eprintln!("skipped: only root gives files away");
+    }
+    given.then_some(site)
+}
+
+fn give(path: &Path, owner: u32) -> bool {
+    lchown(path, Some(owner), Some(owner)).is_ok()
+}
+
+/// Replaces a path by a link of the tenant.
+fn link(site: &Site, target: &str, path: &str) {
+    let path = site.path(path);
+    let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
+    symlink(site.path(target), &path).expect("a link");
+    assert!(give(&path, TENANT));
+}
+
+fn run(site: &Site, option: &[&str]) -> Result<(), String> {
+    let mut command = myriad();
+    command.args(["wordpress", "--root"]).arg(site.path("html")).arg("--prefix").arg(site.path("prefix"));
+    let output = command.args(option).output().expect("a run");
+    if output.status.success() { Ok(()) } else { Err(stderr(&output)) }
+}
+
+fn entries(site: &Site, folder: &str) -> usize {
+    fs::read_dir(site.path(folder)).expect("a folder").count()
+}
+
+const WRITES: [&[&str]; 3] =
+    [&["--install-plugin"], &["--install-plugin", "--must-use"], &["--install-object-cache", "apcu"]];
+
+#[test]
+fn files_that_are_installed_belong_to_the_owner_of_the_folder_and_go_again() {
+    let Some(site) = site_of_tenant() else { return };
+    for option in WRITES {
+        run(&site, option).expect("installed");
+    }
+    for file in
+        ["plugins/myriad-cache/connection.php", "mu-plugins/myriad-cache.php", "object-cache.php", "myriad-object-cache"]
+    {
+        let known = fs::symlink_metadata(site.path("html/wp-content").join(file)).expect(file);
+        assert_eq!((known.uid(), known.gid()), (TENANT, TENANT), "{file}");
+    }
+    run(&site, &["--remove-object-cache"]).expect("removed");
+    assert_eq!(entries(&site, "html/wp-content"), 2);
+    // Releases share folders by links of their owner.
+    fs::create_dir(site.path("shared")).expect("a folder");
+    assert!(give(&site.path("shared"), TENANT));
+    link(&site, "shared", "html/wp-content/plugins");
+    run(&site, &["--install-plugin"]).expect("installed");
+    assert!(site.path("shared/myriad-cache/myriad-cache.php").is_file());
+}
+
+#[test]
+fn root_writes_and_removes_nothing_behind_a_link_of_the_site() {
+    let Some(site) = site_of_tenant() else { return };
+    site.write("other/object-cache.php", "<?php // @package Myriad_Object_Cache");
+    site.write("of-root/object-cache.php", "<?php // @package Myriad_Object_Cache");
+    let untouched = || (entries(&site, "other"), entries(&site, "of-root")) == (1, 1);
+    // The content folder itself leads to a folder of root, and of another site.
+    for target in ["of-root", "other"] {
+        link(&site, target, "html/wp-content");
+        for option in WRITES.into_iter().chain([&["--remove-object-cache"][..]]) {
+            let told = run(&site, option).expect_err("refused");
+            assert!(told.contains("a link to a folder of another owner is not followed"), "{told}");
+            assert!(untouched(), "{option:?} by {target}");
+        }
+    }
+    // A folder in it does.
+    for target in ["of-root", "other"] {
+        fs::remove_file(site.path("html/wp-content")).expect("the link");
+        fs::create_dir(site.path("html/wp-content")).expect("a folder");
+        assert!(give(&site.path("html/wp-content"), TENANT));
+        for (folder, option) in ["plugins", "mu-plugins", "myriad-object-cache"].into_iter().zip(WRITES) {
+            link(&site, target, &format!("html/wp-content/{folder}"));
+            run(&site, option).expect_err(folder);
+            assert!(untouched(), "{folder} to {target}");
+        }
+        let _ = fs::remove_file(site.path("html/wp-content/object-cache.php"));
+        run(&site, &["--remove-object-cache"]).expect_err("a link in place of the folder");
+        assert!(untouched());
+        fs::remove_dir_all(site.path("html/wp-content")).expect("removed");
+        link(&site, target, "html/wp-content");
+    }
+}
+
+#[test]
+fn folder_of_root_is_written_to_where_no_link_leads_there() {
+    let Some(site) = site_of_tenant() else { return };
+    assert!(give(&site.path("html/wp-content"), 0));
+    run(&site, &["--install-plugin"]).expect("installed");
+    assert_eq!(entries(&site, "html/wp-content"), 1);
+    // A link of root's that the tenant has moved there.
+    fs::remove_dir_all(site.path("html/wp-content")).expect("removed");
+    symlink(site.path("of-root"), site.path("html/wp-content")).expect("a link");
+    run(&site, &["--install-plugin"]).expect_err("refused");
+    assert_eq!(entries(&site, "of-root"), 0);
+}
