@@ -215,8 +215,12 @@ fn total(entries: &Entries, of: impl Fn(&FileEntry) -> usize) -> usize {
 
 /// Drops the half of the `meant` entries that is unused for longest; more if many have the same age.
 fn drop_older_half(entries: &mut Entries, meant: impl Fn(Option<&FileEntry>) -> bool) {
-    let mut ages: Vec<u64> =
-        entries.values().map(|known| &known.entry).filter(|entry| meant(entry.file())).map(|entry| entry.used_ms()).collect();
+    let mut ages: Vec<u64> = entries
+        .values()
+        .map(|known| &known.entry)
+        .filter(|entry| meant(entry.file()))
+        .map(|entry| entry.used_ms())
+        .collect();
     if ages.is_empty() {
         return;
     }

@@ -255,7 +255,10 @@ mod tests {
         strict.made_folder(&path("real/a/b"), 0o755, 8).unwrap();
         assert!(folder.join("real/a/b").is_dir());
         assert!(strict.made_folder(&path("link/c"), 0o755, 8).is_err() && !folder.join("real/c").exists());
-        assert!(Walk::Free.made_folder(&path("x/y/z"), 0o755, 2).is_err(), "of three folders two may be made");
+        assert!(
+            Walk::Free.made_folder(&path("x/y/z"), 0o755, 2).is_err(),
+            "of three folders two may be made"
+        );
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -275,7 +278,8 @@ mod tests {
         symlink("/dev/zero", folder.join("device")).unwrap();
         rustix::fs::mknodat(CWD, folder.join("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let path = |name: &str| folder.join(name).into_os_string().into_encoded_bytes();
-        let kind = |walk: Walk, name: &str, limit| walk.read(&path(name), limit).map_err(|error| error.kind());
+        let kind =
+            |walk: Walk, name: &str, limit| walk.read(&path(name), limit).map_err(|error| error.kind());
         for walk in [Walk::Free, Walk::Checked(LinkRule::ForeignOwner, 0)] {
             assert_eq!(kind(walk, "file", 4).unwrap(), b"text");
             assert_eq!(kind(walk, "link", 4).unwrap(), b"text");

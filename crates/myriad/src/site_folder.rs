@@ -19,6 +19,8 @@ use crate::path_walk;
 
 /// Maximum number of bytes of a file that is read as a whole.
 pub(crate) const FILE_BYTES: u64 = 1 << 20;
+/// Maximum number of entries of a folder that are searched for links.
+const MAX_ENTRIES: usize = 4096;
 /// Maximum depth of folders that are searched.
 const DEEPEST: usize = 64;
 
@@ -86,6 +88,34 @@ impl SiteFolder {
         Walk::to(bytes(&path), LinkRule::Any, bytes(&self.trusted)).folder(bytes(&path))
     }
 
+    /// Links of a folder that are not followed, because link and target have different owners.
+    pub(crate) fn refused_links(&self, path: impl AsRef<Path>) -> Vec<RefusedLink> {
+        let mut refused = Vec::new();
+        // A folder that cannot be read is reported elsewhere.
+        let _ = self.add_refused_links(path.as_ref(), &mut refused);
+        refused.sort_by(|a, b| a.path.cmp(&b.path));
+        refused
+    }
+
+    fn add_refused_links(&self, path: &Path, refused: &mut Vec<RefusedLink>) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = openat(self.folder(path)?, ".", flags, Mode::empty())?;
+        for entry in Dir::read_from(&folder)?.take(MAX_ENTRIES) {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if !matches!(entry.file_type(), FileType::Symlink | FileType::Unknown) {
+                continue;
+            }
+            let link = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            let Ok(target) = statat(&folder, name, AtFlags::empty()) else { continue };
+            if FileType::from_raw_mode(link.st_mode).is_symlink() && link.st_uid != target.st_uid {
+                let path = self.root.join(path).join(name);
+                refused.push(RefusedLink { path, owner: link.st_uid, target: target.st_uid });
+            }
+        }
+        Ok(())
+    }
+
     /// Files below a folder, at most in `folders` folders and below 64 levels. Links below it are not followed, nor listed.
     ///
     /// # Errors
@@ -99,6 +129,13 @@ impl SiteFolder {
     fn walk(&self, path: &Path) -> Walk {
         Walk::to(bytes(path), LinkRule::ForeignOwner, bytes(&self.trusted))
     }
+}
+
+/// A link that is not followed, with its owner and that of its target.
+pub(crate) struct RefusedLink {
+    pub(crate) path: PathBuf,
+    pub(crate) owner: u32,
+    pub(crate) target: u32,
 }
 
 /// Files below a folder; each path is relative to it.

@@ -9,6 +9,11 @@ use super::options::Options;
 use super::php_name::PhpName;
 use super::settings::Settings;
 use super::{sites, values};
+use crate::accounts;
+use crate::site_folder::SiteFolder;
+
+/// Maximum number of links that a start warns of, for each site.
+const MAX_LINK_WARNINGS: usize = 5;
 
 /// A site, its values checked.
 #[derive(Clone, Debug)]
@@ -35,6 +40,7 @@ impl Options {
                 values::add_names(&mut names, domain);
             }
             let root = checked_root(self.kind, &self.root, "--root")?;
+            warn_of_links(&root, warnings);
             let (php, php_name) = php_address(&self.php, "--php", warnings)?;
             let (zone, settings) = (self.kind.zone().to_owned(), self.settings.clone());
             return Ok(vec![Checked {
@@ -57,6 +63,7 @@ impl Options {
             let mut said = Vec::new();
             let root = checked_root(self.kind, &line.root, "folder").map_err(at)?;
             self.kind.allows(&line.settings).map_err(at)?;
+            warn_of_links(&root, &mut said);
             let (php, php_name) = php_address(&line.php, "php", &mut said).map_err(at)?;
             warnings.extend(said.into_iter().map(at));
             let domains = if line.https { line.names.clone() } else { Vec::new() };
@@ -92,6 +99,25 @@ pub(super) fn checked_root(kind: Kind, root: &Path, option: &str) -> Result<Path
         }
     }
     Ok(root)
+}
+
+/// Warns of links in the places where sites have them, uploads on another disk for instance, if they are not followed.
+fn warn_of_links(root: &Path, warnings: &mut Vec<String>) {
+    let site = SiteFolder::new(root);
+    let refused = ["", "wp-content"].into_iter().flat_map(|folder| site.refused_links(folder));
+    for link in refused.take(MAX_LINK_WARNINGS) {
+        let name = |uid| accounts::name_of(uid).unwrap_or_else(|| uid.to_string());
+        let (path, owner, target) = (link.path.display(), name(link.owner), name(link.target));
+        // Another user than root could have the administrator make a link theirs.
+        let remedy = if link.owner == 0 {
+            format!("; if it is meant: chown -h {target} {path}")
+        } else {
+            String::new()
+        };
+        warnings.push(format!(
+            "wordpress: {path} is a link of {owner} to what belongs to {target}, which is not followed{remedy}"
+        ));
+    }
 }
 
 /// Address of php-fpm as `fastcgi_pass` takes it, with the name in it: a path becomes `unix:PATH`; `option` is the option that

@@ -67,7 +67,9 @@ pub(super) fn as_owner<T: Send>(
 ) -> Result<T, String> {
     let failed = |error: io::Error| {
         let remedy = match Errno::from_io_error(&error) {
-            Some(Errno::LOOP) => "a link to a folder of another owner is not followed: name the folder itself",
+            Some(Errno::LOOP) => {
+                "a link to a folder of another owner is not followed: name the folder itself"
+            }
             _ => "run it as root, or as the user who owns that folder",
         };
         format!("wordpress: {option}: {}: {}; {remedy}", folder.display(), reason(&error))

@@ -58,9 +58,12 @@ fn files_that_are_installed_belong_to_the_owner_of_the_folder_and_go_again() {
     for option in WRITES {
         run(&site, option).expect("installed");
     }
-    for file in
-        ["plugins/myriad-cache/connection.php", "mu-plugins/myriad-cache.php", "object-cache.php", "myriad-object-cache"]
-    {
+    for file in [
+        "plugins/myriad-cache/connection.php",
+        "mu-plugins/myriad-cache.php",
+        "object-cache.php",
+        "myriad-object-cache",
+    ] {
         let known = fs::symlink_metadata(site.path("html/wp-content").join(file)).expect(file);
         assert_eq!((known.uid(), known.gid()), (TENANT, TENANT), "{file}");
     }

@@ -147,3 +147,25 @@ fn no_link_of_one_site_shows_a_file_of_another() {
         assert!(server.wait().expect("end").success());
     }
 }
+
+#[test]
+fn links_of_root_that_are_not_followed_are_warned_of_with_a_remedy() {
+    let Some(site) = two_sites() else { return };
+    let root = site.path("home/attacker/html");
+    symlink(site.path("home/victim/html"), root.join("wp-content/uploads")).expect("a link");
+    symlink("own.txt", root.join("also.txt")).expect("a link");
+    assert!(give(&root.join("also.txt"), ATTACKER));
+    symlink(site.path("home/victim/html"), root.join("theirs")).expect("a link");
+    assert!(give(&root.join("theirs"), ATTACKER));
+    let mut command = myriad();
+    command.args(["wordpress", "--print", "--php", "127.0.0.1:9", "--root"]).arg(&root);
+    let output = command.arg("--prefix").arg(site.path("prefix")).output().expect("a run");
+    let told = support::stderr(&output);
+    let line = |name: &str| {
+        told.lines().find(|line| line.contains(&format!("/{name} is a link"))).map(str::to_owned)
+    };
+    let remedy = format!("chown -h {VICTIM} {}", root.join("wp-content/uploads").display());
+    assert!(line("uploads").is_some_and(|line| line.contains(&remedy)), "{told}");
+    assert!(line("theirs").is_some_and(|line| !line.contains("chown")), "{told}");
+    assert!(line("also.txt").is_none(), "{told}");
+}

@@ -108,6 +108,7 @@ fn the_wordpress_preset_takes_the_short_way() {
         ("{{listen}}", "127.0.0.1:8080"),
         ("{{server_name}}", "_"),
         ("{{root}}", "/nowhere/site"),
+        ("{{trusted}}", "$document_root"),
         ("{{php}}", "127.0.0.1:9"),
         ("{{pool}}", "php"),
         ("{{php_children}}", "5"),
@@ -294,8 +295,9 @@ fn what_a_log_s_format_reads_counts_where_that_log_is_written() {
 #[test]
 fn links_that_are_checked_behind_the_root_leave_files_the_short_way() {
     let is_short = |server: &str| {
-        let config =
-            format!("events {{}} http {{ server {{ listen 127.0.0.1:8080; root /srv/site; {server} location / {{}} }} }}");
+        let config = format!(
+            "events {{}} http {{ server {{ listen 127.0.0.1:8080; root /srv/site; {server} location / {{}} }} }}"
+        );
         runtime(&config).places.iter().all(|place| place.shortcut)
     };
     assert!(is_short("") && is_short("disable_symlinks if_not_owner from=$document_root;"));
