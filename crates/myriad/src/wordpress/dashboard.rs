@@ -135,7 +135,7 @@ pub(super) struct Greeting {
 
 /// Returns the link to the dashboard of this prefix with its secret, if the caller may read the secret.
 pub(super) fn link(prefix: &Path, address: &str) -> Option<String> {
-    let secret = fs::read_to_string(prefix.join("dashboard/secret")).ok()?;
+    let secret = text(&prefix.join("dashboard/secret"))?;
     Some(format!("{address}#secret={}", secret.trim()))
 }
 
