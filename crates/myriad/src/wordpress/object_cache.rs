@@ -58,7 +58,7 @@ impl Options {
         for (root, _) in self.roots()? {
             let content = checked_root(Kind::WordPress, &root, "--root")?.join("wp-content");
             let file = content.join(DROP_IN_NAME);
-            let foreign = as_owner(option, &content, |content| is_foreign(content))?;
+            let foreign = as_owner(option, &content, is_foreign)?;
             if foreign {
                 return Err(format!(
                     "wordpress: {option}: {} belongs to another plugin: switch its object cache off first",
