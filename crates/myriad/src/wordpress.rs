@@ -33,6 +33,7 @@ mod sites;
 mod template;
 mod user;
 mod values;
+mod written_pages;
 
 pub(crate) use arguments::parse;
 pub(crate) use children::of_running as children_of_running;

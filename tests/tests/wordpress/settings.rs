@@ -133,6 +133,29 @@ fn pages_that_plugins_have_written_are_sent_to_visitors_whom_nobody_knows() {
 }
 
 #[test]
+fn feed_that_a_plugin_has_written_keeps_its_type() {
+    let site = WordPress::shared();
+    let server = set(&site, &["plugin_pages=on"]);
+    let cache = site.root().join("wp-content/cache/wp-rocket/127.0.0.1");
+    let targets =
+        ["/feed/", "/feed/atom/", "/comments/feed/", "/category/rivers/feed/", "/feed/podcast/", "/map.xml/"];
+    for target in targets {
+        let folder = cache.join(target.trim_matches('/'));
+        fs::create_dir_all(&folder).expect("folders");
+        let text = "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel>in a file</channel></rss>";
+        fs::write(folder.join("index.html"), text).expect("written");
+        let answer = server.fetch(&browser(&server, target));
+        assert!(!answer.text().contains("in a file"), "{target}");
+        let is_feed = target.contains("feed/") && !target.contains("podcast");
+        let media_type = answer.field("Content-Type").unwrap_or_default();
+        assert_eq!(media_type.contains("xml"), is_feed, "{target}: {media_type}");
+    }
+    for folder in ["feed", "comments", "category", "map.xml"] {
+        fs::remove_dir_all(cache.join(folder)).expect("removed");
+    }
+}
+
+#[test]
 fn sites_of_a_network_in_folders_share_the_files_of_one_wordpress() {
     let site = WordPress::shared();
     let server = set(&site, &["multisite=subdirectories"]);

@@ -1,7 +1,5 @@
 //! Settings of sites: `--set NAME=VALUE` for all of them, and in the line of a site for that one.
 
-use std::fmt::Write;
-
 /// Setting that there is.
 struct Known {
     name: &'static str,
@@ -140,23 +138,6 @@ impl Takes {
     }
 }
 
-/// Folders below `wp-content/cache` into which plugins write pages, and what a page is called there: after `$host` and the path,
-/// which ends with `/`.
-const WRITTEN: [(&str, &str); 4] = [
-    ("supercache", "index$written_https.html"),
-    ("page_enhanced", "_index_slash$written_ssl.html"),
-    ("wp-rocket", "index$written_https.html"),
-    ("cache-enabler", "$scheme-index.html"),
-];
-
-/// Where `try_files` looks for pages that plugins have written into these folders.
-pub(super) fn written_pages(folders: impl Fn(&str) -> bool) -> String {
-    WRITTEN.iter().filter(|(folder, _)| folders(folder)).fold(String::new(), |mut text, (folder, name)| {
-        let _ = write!(text, "/wp-content/cache/{folder}/${{written_page}}{name} ");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,12 +176,5 @@ mod tests {
             let error = given(&[text]).expect_err(text);
             assert!(error.contains(part), "{text}: {error}");
         }
-    }
-
-    #[test]
-    fn pages_of_plugins_are_looked_for_where_there_are_some() {
-        assert_eq!(written_pages(|_| false), "");
-        let text = written_pages(|folder| folder == "supercache");
-        assert_eq!(text, "/wp-content/cache/supercache/${written_page}index$written_https.html ");
     }
 }

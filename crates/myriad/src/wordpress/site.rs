@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::checked::Checked;
 use super::https::{self, Https, SelfSigned};
 use super::options::Options;
+use super::plugin;
 use super::prefix::{default_prefix, pid_file};
 use super::quoting::quoted;
 use super::user::{self, Choice, Need};
@@ -52,6 +53,10 @@ impl Options {
         let level = if https.domains.is_empty() { "warn" } else { "notice" };
         let process = process_directives(&prefix, choice.as_ref(), level)?;
         let preset = self.filled(&sites, &https, &prefix, &listens)?;
+        let notices = sites
+            .iter()
+            .filter_map(|site| site.cache_plugin_notice(plugin::hash_of(&prefix, &site.zone).is_some()));
+        warnings.extend(notices);
         let names: Vec<String> = sites.iter().flat_map(|site| site.names.clone()).collect();
         let self_signed = https.self_signed(&prefix, &names);
         Ok(Site { text: (process + &preset).into_bytes(), prefix, warnings, self_signed, choice })

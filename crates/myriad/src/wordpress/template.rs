@@ -8,7 +8,7 @@ use super::kind::Kind;
 use super::options::Options;
 use super::prefix::{ACCESS_LOG, logs};
 use super::quoting::quoted;
-use super::settings::written_pages;
+use super::written_pages;
 use super::{children, network, plugin, proxies, sites};
 use crate::site_folder::SiteFolder;
 
@@ -124,13 +124,13 @@ impl Checked {
         let memory = settings.get("memory");
         let status = Some(settings.get("status")).filter(|path| !path.is_empty());
         let status = status.map(|path| format!(" status={path}")).unwrap_or_default();
-        let written = self.written(has_plugin);
+        let written = written_pages::paths(&self.cache_plugins(has_plugin));
         // A plugin removes a page's file when the page has changed, and the copy here is from before: it must soon be over.
         let (validity, grace) = match (written.is_empty(), settings.has("validity")) {
             (true, false) if self.kind == Kind::Php => ("10s", "10s"),
             (true, _) => (settings.get("validity"), "10m"),
             (false, true) => (settings.get("validity"), "1s"),
-            (false, false) => ("10s", "1s"),
+            (false, false) => (written_pages::WRITTEN_VALIDITY, "1s"),
         };
         vec![
             ("search", settings.get("search").to_owned()),
@@ -157,17 +157,6 @@ impl Checked {
             ("queue", settings.get("queue").to_owned()),
             ("status", status),
         ]
-    }
-
-    /// Where pages are looked for that plugins have written: in the folders that there are, unless a setting says otherwise.
-    fn written(&self, has_plugin: bool) -> String {
-        let is_on = match self.settings.get("plugin_pages") {
-            "" => !has_plugin,
-            word => word == "on",
-        };
-        let cache = self.root.join("wp-content/cache");
-        let is_asked = self.settings.has("plugin_pages");
-        if is_on { written_pages(|folder| is_asked || cache.join(folder).is_dir()) } else { String::new() }
     }
 }
 
@@ -326,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_plugins_are_looked_for_where_their_folder_is_and_shares_are_a_site_s_own() {
+    fn pages_of_an_active_cache_plugin_are_looked_for_and_shares_are_a_site_s_own() {
         let root = std::env::temp_dir().join(format!("myriad-written-{}", std::process::id()));
         std::fs::create_dir_all(root.join("wp-content/cache/supercache")).expect("folder");
         let site = |settings: &[&str]| {
@@ -349,6 +338,18 @@ mod tests {
             let values = site.chosen("php", 8, has_plugin);
             values.into_iter().find(|(known, _)| *known == name).expect(name).1
         };
+        // A folder that a plugin has left behind is no plugin.
+        assert_eq!(value(&site(&[]), false, "plugin_pages"), "");
+        assert_eq!(
+            (value(&site(&[]), false, "validity"), site(&[]).cache_plugin_notice(false)),
+            ("1m".into(), None)
+        );
+        let drop_in = "<?php\n# WP SUPER CACHE 1.2\nfunction wpcache_broken_message() {}";
+        std::fs::write(root.join("wp-content/advanced-cache.php"), drop_in).expect("a drop-in");
+        let notice = site(&[]).cache_plugin_notice(false).expect("a notice");
+        assert!(notice.contains("WP Super Cache") && notice.contains("valid for 10s"), "{notice}");
+        assert_eq!(site(&[]).cache_plugin_notice(true), None);
+        assert_eq!(site(&["plugin_pages=on"]).cache_plugin_notice(false), None);
         let found = value(&site(&[]), false, "plugin_pages");
         assert!(found.contains("/supercache/") && !found.contains("wp-rocket"), "{found}");
         assert_eq!(value(&site(&[]), false, "validity"), "10s");

@@ -1,0 +1,144 @@
+//! Pages that cache plugins of WordPress write into files, which `try_files` finds.
+
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use super::checked::Checked;
+use super::kind::Kind;
+
+/// Validity of Myriad's own copies: a cache plugin removes the file of a changed page, which Myriad does not notice.
+pub(super) const WRITTEN_VALIDITY: &str = "10s";
+
+/// Maximum number of bytes read of `advanced-cache.php`; those of the plugins have some 10 KB.
+const MAX_DROP_IN: u64 = 64 << 10;
+
+/// A cache plugin that writes whole pages.
+pub(super) struct CachePlugin {
+    /// Name, for messages.
+    pub name: &'static str,
+    /// Folder below `wp-content/cache`.
+    pub folder: &'static str,
+    /// Name of a page's file, after `$host` and the path with `/` at its end.
+    file: &'static str,
+    /// Text that its `advanced-cache.php` contains, in lower case.
+    mark: &'static str,
+}
+
+/// The plugins whose files are served.
+pub(super) const CACHE_PLUGINS: [CachePlugin; 4] = [
+    CachePlugin {
+        name: "WP Super Cache",
+        folder: "supercache",
+        file: "index$written_https.html",
+        mark: "wp super cache",
+    },
+    CachePlugin {
+        name: "W3 Total Cache",
+        folder: "page_enhanced",
+        file: "_index_slash$written_ssl.html",
+        mark: "w3tc",
+    },
+    CachePlugin {
+        name: "WP Rocket",
+        folder: "wp-rocket",
+        file: "index$written_https.html",
+        mark: "wp_rocket",
+    },
+    CachePlugin {
+        name: "Cache Enabler",
+        folder: "cache-enabler",
+        file: "$scheme-index.html",
+        mark: "cache enabler",
+    },
+];
+
+impl Checked {
+    /// Returns the cache plugins whose files are served: the active one, or those that the setting `plugin_pages` chooses. Myriad's own
+    /// plugin does not know when such files are removed.
+    pub(super) fn cache_plugins(&self, has_plugin: bool) -> Vec<&'static CachePlugin> {
+        match self.settings.get("plugin_pages") {
+            "on" => CACHE_PLUGINS.iter().collect(),
+            "" if !has_plugin && self.kind == Kind::WordPress => {
+                let drop_in = drop_in(&self.root).unwrap_or_default();
+                CACHE_PLUGINS.iter().filter(|plugin| drop_in.contains(plugin.mark)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns a sentence about the files of a cache plugin that are served without a setting; `None` where there is none.
+    pub(super) fn cache_plugin_notice(&self, has_plugin: bool) -> Option<String> {
+        if self.settings.has("plugin_pages") {
+            return None;
+        }
+        let plugin = self.cache_plugins(has_plugin).into_iter().next()?;
+        let validity =
+            if self.settings.has("validity") { self.settings.get("validity") } else { WRITTEN_VALIDITY };
+        Some(format!(
+            "wordpress: {}: pages that {} wrote into wp-content/cache/{} are served, and Myriad's own copies are valid for {validity}; to \
+             keep pages longer, use --install-plugin, or set plugin_pages=off and purge from {}",
+            self.root.display(),
+            plugin.name,
+            plugin.folder,
+            plugin.name
+        ))
+    }
+}
+
+/// Returns the text of `wp-content/advanced-cache.php` in lower case; `None` without such a file. No link is followed and nothing but a
+/// plain file is read: the site may have put anything there.
+fn drop_in(root: &Path) -> Option<String> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let path = root.join("wp-content/advanced-cache.php");
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    file.metadata().ok()?.is_file().then_some(())?;
+    let mut text = Vec::new();
+    file.take(MAX_DROP_IN).read_to_end(&mut text).ok()?;
+    Some(String::from_utf8_lossy(&text).to_ascii_lowercase())
+}
+
+/// Returns the paths for `try_files`.
+pub(super) fn paths(plugins: &[&CachePlugin]) -> String {
+    plugins.iter().fold(String::new(), |mut text, plugin| {
+        let _ = write!(text, "/wp-content/cache/{}/${{written_page}}{} ", plugin.folder, plugin.file);
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_the_folder_and_the_file_of_each_plugin() {
+        assert_eq!(paths(&[]), "");
+        assert_eq!(
+            paths(&[&CACHE_PLUGINS[0]]),
+            "/wp-content/cache/supercache/${written_page}index$written_https.html "
+        );
+    }
+
+    #[test]
+    fn drop_in_is_read_only_where_it_is_a_plain_file() {
+        let folder = std::env::temp_dir().join(format!("myriad-drop-in-{}", std::process::id()));
+        let content = folder.join("wp-content");
+        std::fs::create_dir_all(&content).expect("a folder");
+        let file = content.join("advanced-cache.php");
+        assert_eq!(drop_in(&folder), None);
+        rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+            .expect("a pipe");
+        assert_eq!(drop_in(&folder), None);
+        std::fs::remove_file(&file).expect("no pipe");
+        std::fs::write(folder.join("elsewhere"), "# WP SUPER CACHE 1.2").expect("a file");
+        std::os::unix::fs::symlink(folder.join("elsewhere"), &file).expect("a link");
+        assert_eq!(drop_in(&folder), None);
+        std::fs::rename(folder.join("elsewhere"), &file).expect("a file");
+        assert_eq!(drop_in(&folder).as_deref(), Some("# wp super cache 1.2"));
+        std::fs::remove_dir_all(&folder).expect("no folder");
+    }
+}
