@@ -224,6 +224,74 @@ fn a_sample_keeps_every_error_and_json_is_json() {
 }
 
 #[test]
+fn every_line_of_a_json_log_is_json_in_utf8_whatever_clients_send() {
+    let server = Server::start(
+        Place::new(),
+        "server { listen 127.0.0.1:@PORT@; access_log @DIR@/json.log json; error_log @DIR@/errors.log info format=json;
+             location / { return 200 x; } location /missing { root @DIR@/nowhere; } }",
+    );
+    let mut random = fastrand::Rng::with_seed(1_764_000_000);
+    let mut noise = |length: usize| -> Vec<u8> {
+        let letters = ["\u{9b}31m", "\u{202e}", "\u{2028}", "é", "日", "\"", "\\"]
+            .map(|letter| letter.as_bytes().to_vec());
+        let pieces = (0..length).map(|_| match random.u8(..3) {
+            0 => vec![random.u8(0x80..)],
+            1 => letters[random.usize(..letters.len())].clone(),
+            _ => vec![random.u8(b'!'..=b'~')],
+        });
+        pieces.flatten().collect()
+    };
+    for number in 0..60 {
+        let uri = if number % 3 == 0 { format!("/missing/{number}?") } else { format!("/{number}?") };
+        let head = [
+            b"GET ".as_slice(),
+            uri.as_bytes(),
+            &noise(12),
+            b" HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nReferer: ",
+            &noise(20),
+            b"\r\nUser-Agent: ",
+            &noise(20),
+            b"\r\n\r\n",
+        ];
+        let mut client = server.connect();
+        client.send(head.concat());
+        client.answer();
+    }
+    // Requests without a head that can be read, and none at all.
+    for bytes in [
+        &b"\x16\x03\x01\x02\0\x01\0\x01"[..],
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"G\xff / HTTP/1.1\r\n\r\n",
+        b"GET /\r\n",
+    ] {
+        let mut client = server.connect();
+        client.send(bytes);
+        client.finish_sending();
+        client.rest();
+    }
+    let mut last = server.connect();
+    last.fetch(&Request::get("/the-last"));
+    let read = |name: &str| fs::read(server.folder().join(name)).expect("a log");
+    wait_for("the last line", || read("json.log").windows(10).any(|text| text == b"/the-last\""));
+    let mut lines = 0;
+    for name in ["json.log", "errors.log"] {
+        for line in read(name).split_inclusive(|byte| *byte == b'\n') {
+            let line = std::str::from_utf8(line).unwrap_or_else(|_| panic!("UTF-8: {}", line.escape_ascii()));
+            let object: serde_json::Value =
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            assert!(object.is_object());
+            let steers = |letter: char| {
+                letter.is_control() && letter != '\n' || ('\u{2028}'..='\u{202e}').contains(&letter)
+            };
+            assert!(!line.contains(steers), "{line:?}");
+            lines += 1;
+        }
+    }
+    assert!(lines > 80, "{lines}");
+}
+
+#[test]
 fn an_error_log_as_json_tells_who_asked_for_what() {
     let server = Server::start(
         Place::new(),

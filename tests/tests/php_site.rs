@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use myriad_tests::{Answer, Php, Place, Request, Server, Visitor, all_at_once, binary, wait_for};
+use myriad_tests::{
+    Answer, CLIENT_FIELDS, Php, Place, Request, Server, Visitor, all_at_once, binary, wait_for,
+};
 
 /// Folder of Debian's package.
 const MEDIAWIKI: &str = "/usr/share/mediawiki";
@@ -188,4 +190,38 @@ fn files_are_sent_and_what_is_nobody_s_business_is_not_there() {
         wiki.request(target).field("X-Forwarded-Host", "forged.example").field("X-Original-URL", "/forged");
     assert!(!wiki.server.fetch(&forged).text().contains("forged"));
     assert!(!wiki.page(target).text().contains("forged"));
+}
+
+/// A script that prints all variables of its request, but those of the connection and of the moment.
+const DUMP: &str = "<?php header('Cache-Control: s-maxage=60'); foreach ($_SERVER as $name => $value)
+    if (!in_array($name, ['REMOTE_PORT', 'REQUEST_TIME', 'REQUEST_TIME_FLOAT'])) echo \"$name=$value\\n\";";
+
+#[test]
+fn a_shared_page_of_a_php_site_is_the_same_whatever_its_first_client_sends() {
+    let mut place = Place::new();
+    place.write("site/index.php", DUMP);
+    let php = Php::start(&mut place);
+    let mut command = Command::new(binary());
+    command.args(["php", "--root"]).arg(place.path("site")).args(["--php", &place.fill("@PHP@"), "--prefix"]);
+    command.arg(place.folder()).args(["--listen", &place.fill("127.0.0.1:@PORT@")]);
+    let server = Server::run(place, command);
+    let get = |number: usize| Request::get(&format!("/index.php/page{number}")).host("site.example");
+    let plain = server.fetch(&get(0));
+    assert_eq!((plain.status, plain.cache()), (200, "MISS"));
+    let all = CLIENT_FIELDS.iter().fold(get(1), |request, name| request.field(name, "forged"));
+    let all =
+        all.field("Content-Type", "forged/json").field("User-Agent", "forged").field("Cookie", "_ga=forged");
+    let empty = get(2).field("Content-Type", "text/forged").field("Content-Length", "0");
+    for (number, request) in [all, empty].into_iter().enumerate() {
+        let number = number + 1;
+        let answer = server.fetch(&request);
+        assert_eq!((answer.status, answer.cache()), (200, "MISS"), "{number}");
+        assert_eq!(answer.text().replace(&format!("page{number}"), "page0"), plain.text());
+        assert_eq!(server.fetch(&get(number)).cache(), "HIT");
+    }
+    // A client that has a page of its own sends everything.
+    let own = server.fetch(&get(3).field("Content-Type", "own/type").field("Cookie", "session=1"));
+    assert_eq!(own.cache(), "BYPASS");
+    assert!(own.text().contains("CONTENT_TYPE=own/type\n"), "{}", own.text());
+    drop(php);
 }

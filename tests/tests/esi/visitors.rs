@@ -125,6 +125,29 @@ fn told(server: &Server, target: &str) -> String {
 }
 
 #[test]
+fn file_names_in_the_reason_of_an_origin_are_shown_to_administrators_alone() {
+    let (server, _origin) = start("set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;", |call| {
+        let why = "X-Myriad-ESI: why=\"is_user_logged_in in themes/a.php\"";
+        call.answer(&format!("Content-Type: text/html\r\n{why}\r\nX-Accel-Expires: 600"), "a page");
+    });
+    server.get("/stored");
+    let general = "detail=\"personal cookie, page not cut\"";
+    for (name, value) in [
+        ("X-Forwarded-For", "192.0.2.1"),
+        ("Via", "1.1 proxy"),
+        ("X-Real-IP", "192.0.2.1"),
+        ("Forwarded", "for=192.0.2.1"),
+    ] {
+        for target in ["/stored", "/new"] {
+            let answer = server.fetch(&by(target, "made-up").field(name, value));
+            let status = answer.field("Cache-Status").expect("Cache-Status").to_owned();
+            assert!(status.contains(general) && !status.contains("themes"), "{name}: {status}");
+        }
+    }
+    assert!(told(&server, "/stored").contains("page not cut: is_user_logged_in in themes/a.php"));
+}
+
+#[test]
 fn page_that_its_origin_has_not_cut_says_why() {
     let (server, _origin) = start(
         "fastcgi_cache_use_stale updating error; add_header X-Reason $upstream_cache_reason;",

@@ -37,7 +37,7 @@ pub(super) static ROWS: &[Directive] = &[
     )
     .repeats()
     .default(COMBINED)
-    .differs("there is a `json`, too, until a configuration defines its own"),
+    .differs("a format `json` exists until a configuration defines its own; `escape=json` writes valid JSON in UTF-8 (C1 controls and marks of direction as `\\uXXXX`, bytes that are no UTF-8 as U+FFFD)"),
     Directive::new(
         "access_log",
         Contexts::HSL_IF.or(Contexts::LIMIT_EXCEPT).or(Contexts::STREAM_LEVELS),

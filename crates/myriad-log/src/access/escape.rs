@@ -1,8 +1,10 @@
 //! Escaping of values in a log line (`log_format … escape=`).
 
 use myriad_conf::model::LogEscape;
-use myriad_http::eight_bytes::{HIGH, ONES, below, equal};
+use myriad_http::eight_bytes::{HIGH, ONES, equal};
 use myriad_script::ValueForm;
+
+use crate::escaped::is_unsafe;
 
 /// Appends a value, escaped so that it cannot end its line nor, except with `none`, the quotes around it.
 pub fn write_escaped(escape: LogEscape, value: &[u8], out: &mut Vec<u8>) {
@@ -75,16 +77,17 @@ fn padded(value: &[u8]) -> [u8; 8] {
     word
 }
 
-/// Marks quotes, backslashes and control bytes below 32.
+/// Marks quotes, backslashes, control bytes below 32, and bytes from 128 on: these may be UTF-8 that [`write_json`] escapes, or no UTF-8.
 #[inline]
 const fn marks_json(word: u64) -> u64 {
-    below(word, 32) | equal(word, b'"') | equal(word, b'\\')
+    // As `below(word, 32)`, but bytes from 128 on stay marked. A borrow can only reach a byte above one that is marked.
+    (word.wrapping_sub(ONES * 32) | word) & HIGH | equal(word, b'"') | equal(word, b'\\')
 }
 
-/// Marks bytes of which [`is_escaped_by_default`] holds: from 127 on adding one reaches the high bit, or it is set.
+/// Marks bytes for which [`is_escaped_by_default`] returns true: adding 1 to 127 sets its high bit.
 #[inline]
 const fn marks_default(word: u64) -> u64 {
-    marks_json(word) | (((word & !HIGH) + ONES) | word) & HIGH
+    marks_json(word) | ((word & !HIGH) + ONES) & HIGH
 }
 
 fn is_escaped_by_default(byte: u8) -> bool {
@@ -101,18 +104,35 @@ fn write_default(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// Writes the characters of a JSON string (RFC 8259 section 7). Characters that steer a terminal or reverse the order of letters are
+/// escaped: a JSON parser returns the same text. Bytes that are no UTF-8 become U+FFFD, since JSON is UTF-8.
 fn write_json(value: &[u8], out: &mut Vec<u8>) {
-    for &byte in value {
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            8 => out.extend_from_slice(b"\\b"),
-            12 => out.extend_from_slice(b"\\f"),
-            0..=31 => out.extend_from_slice(&[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15)]),
-            _ => out.push(byte),
+    for chunk in value.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '"' | '\\' => out.extend_from_slice(&[b'\\', character as u8]),
+                '\n' => out.extend_from_slice(b"\\n"),
+                '\r' => out.extend_from_slice(b"\\r"),
+                '\t' => out.extend_from_slice(b"\\t"),
+                '\x08' => out.extend_from_slice(b"\\b"),
+                '\x0c' => out.extend_from_slice(b"\\f"),
+                // As nginx: DEL is no control character of JSON.
+                '\x7f' => out.push(0x7f),
+                _ if is_unsafe(character) => write_unit(character as u32, out),
+                _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
         }
+        if !chunk.invalid().is_empty() {
+            write_unit(0xfffd, out);
+        }
+    }
+}
+
+/// Writes a character of the Basic Multilingual Plane as `\uXXXX`.
+fn write_unit(unit: u32, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"\\u");
+    for shift in [12, 8, 4, 0] {
+        out.push(hex((unit >> shift) as u8));
     }
 }
 
@@ -154,21 +174,36 @@ mod tests {
 
     #[test]
     fn json_output_is_a_string_of_json() {
-        for seed in 0..2000 {
+        for seed in 0..4000 {
             let mut random = fastrand::Rng::with_seed(seed);
-            let value: String = (0..random.usize(..20))
-                .map(|_| {
-                    if random.bool() {
-                        char::from(random.u8(..128))
-                    } else {
-                        random.char('\0'..='\u{10ffff}')
-                    }
+            let length = random.usize(..30);
+            let value: Vec<u8> = (0..length)
+                .flat_map(|_| match random.u8(..4) {
+                    0 => vec![random.u8(..)],
+                    1 => vec![random.u8(..128)],
+                    2 => random.char('\u{80}'..='\u{206f}').to_string().into_bytes(),
+                    _ => random.char('\0'..='\u{10ffff}').to_string().into_bytes(),
                 })
                 .collect();
-            let shown = written(LogEscape::Json, value.as_bytes());
+            let shown = written(LogEscape::Json, &value);
+            assert!(
+                !shown.chars().any(|shown| is_unsafe(shown) && shown != '\x7f'),
+                "seed {seed}: {shown:?}"
+            );
             let read: String = serde_json::from_str(&format!("\"{shown}\"")).expect("a string of JSON");
-            assert_eq!(read, value, "seed {seed}");
+            assert_eq!(read, String::from_utf8_lossy(&value), "seed {seed}");
         }
+    }
+
+    #[test]
+    fn json_escapes_what_steers_a_reader_and_replaces_what_is_no_utf8() {
+        let json = |value: &[u8]| written(LogEscape::Json, value);
+        assert_eq!(json("é日🦀\u{a0}".as_bytes()), "é日🦀\u{a0}");
+        assert_eq!(json("a\u{9b}31m\u{202e}\u{2066}\u{2028}".as_bytes()), "a\\u009B31m\\u202E\\u2066\\u2028");
+        assert_eq!(json(b"a\xffb\x9b\xe6\x97"), "a\\uFFFDb\\uFFFD\\uFFFD");
+        // Overlong forms and surrogates are no UTF-8.
+        assert_eq!(json(b"\xc0\x8a"), "\\uFFFD\\uFFFD");
+        assert!(json(b"\xed\xa0\x80").is_ascii());
     }
 
     #[test]
@@ -216,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_value_is_plain_where_no_byte_of_it_is_escaped() {
-        let in_json = |byte: u8| matches!(byte, b'"' | b'\\' | 0..=31);
+        let in_json = |byte: u8| matches!(byte, b'"' | b'\\' | 0..=31 | 128..=255);
         let mut random = fastrand::Rng::with_seed(5);
         for _ in 0..50_000 {
             let mut value: Vec<u8> = (0..random.usize(..40)).map(|_| random.u8(b'#'..b'[')).collect();

@@ -19,7 +19,7 @@ pub(crate) fn write(
     purpose: Purpose<'_>,
     params: &mut impl Pairs,
 ) -> Result<(), EvalError> {
-    scratch::with_buffer(|value| push_params(exchange, place, value, params))?;
+    scratch::with_buffer(|value| push_params(exchange, place, purpose, value, params))?;
     if rules.pass_fields {
         push_fields(exchange, place, purpose, params);
     }
@@ -39,6 +39,7 @@ pub(crate) fn write(
 fn push_params(
     exchange: &mut Exchange,
     place: &CgiPlace,
+    purpose: Purpose<'_>,
     value: &mut Vec<u8>,
     params: &mut impl Pairs,
 ) -> Result<(), EvalError> {
@@ -54,11 +55,25 @@ fn push_params(
         }
         value.clear();
         param.value.eval(request, frame, value)?;
+        if describes_no_body(&param.name, value, purpose) {
+            value.clear();
+        }
         if !(value.is_empty() && param.if_not_empty) {
             params.push(&param.name, value);
         }
     }
     Ok(())
+}
+
+/// Returns true for a parameter that describes a body which a shared fetch does not have (RFC 3875 sections 4.1.2 and 4.1.3). Its value comes from
+/// one client, and would reach the page of all clients.
+fn describes_no_body(name: &[u8], value: &[u8], purpose: Purpose<'_>) -> bool {
+    let Purpose::Store { told: Some(sent), .. } = purpose else { return false };
+    match name {
+        b"CONTENT_TYPE" => !sent.has(Known::ContentType),
+        b"CONTENT_LENGTH" => value == b"0",
+        _ => false,
+    }
 }
 
 /// The method that the environment names: a page to be stored is asked for whole.

@@ -24,7 +24,12 @@ pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &Answer, head: 
         };
         let ttl_s = page.map(|page| status::seconds_left(page.fresh_until(), request.received.at_ms));
         let forwarded = request.origin.as_ref().and_then(|facts| facts.head.as_ref()).map(|head| head.status);
-        status::add(&rules.status, (status, &facts.shown), (ttl_s, forwarded), head);
+        // What the origin says of the reason names its files: administrators alone see it.
+        let is_detailed =
+            facts.shown.because.is_some() && request.may_administer(rules.from.as_deref()).is_ok();
+        let reason =
+            if is_detailed { facts.shown.whole_reason() } else { facts.shown.reason.map(Into::into) };
+        status::add(&rules.status, (status, &facts.shown), reason, (ttl_s, forwarded), head);
     }
     let Some(status) = facts.shown.status.filter(|_| rules.debug) else { return };
     if !rules.said_already {

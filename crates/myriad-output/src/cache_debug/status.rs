@@ -1,5 +1,6 @@
 //! `Cache-Status` (RFC 9211): how the cache handled a request, as a member of a list that caches nearer to the origin have begun.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use myriad_exchange::exchange::Shown;
@@ -21,10 +22,11 @@ pub(super) fn is_hit(status: CacheStatus) -> bool {
     matches!(status, CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating)
 }
 
-/// Adds the member of the cache of that name; `found` is how long the page is fresh, where there is one, and what the origin said.
+/// Adds the member of the cache of that name: why the page did not come from the cache, for how long it is fresh, and the origin's status.
 pub(super) fn add(
     name: &str,
     (status, shown): (CacheStatus, &Shown),
+    reason: Option<Cow<'_, str>>,
     (ttl_s, forwarded): (Option<i64>, Option<u16>),
     head: &mut Head,
 ) {
@@ -53,7 +55,7 @@ pub(super) fn add(
     }
     let detail = match status {
         CacheStatus::Stale | CacheStatus::Updating => Some(status.as_str().into()),
-        _ => shown.whole_reason().filter(|_| !shown.stored),
+        _ => reason.filter(|_| !shown.stored),
     };
     if let Some(detail) = detail {
         let _ = write!(member, "; detail=\"{detail}\"");
