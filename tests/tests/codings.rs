@@ -1,12 +1,13 @@
 //! Clients that take none of the codings that are made here, in front of an origin that makes others.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
-use myriad_tests::{Cached, Gate, Origin, Request, Server, binary, wait_for};
+use myriad_tests::{Cached, Gate, Origin, Request, Server, Signal, binary, wait_for};
 
 /// `/purge/page` purges the key of `/page`.
 const PURGED_BY_KEY: &str =
@@ -300,4 +301,64 @@ fn where_the_fetch_of_such_a_page_fails_everybody_s_page_stands_in() {
         let answer = server.fetch(&Request::get("/page").accepting(codings));
         assert_eq!((answer.status, &answer.body[..]), (200, &b"the page"[..]), "{codings}");
     }
+}
+
+fn gzipped(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(9));
+    encoder.write_all(text).expect("gzip");
+    encoder.finish().expect("gzip")
+}
+
+/// A checksum of an archive is one of the bytes that its publisher made: apt, pip and bazel compare it.
+#[test]
+fn an_archive_that_its_origin_sends_in_a_coding_reaches_all_clients_byte_for_byte() {
+    let text: Vec<u8> = b"a line of an archive, and another\n".repeat(500);
+    let packed = gzipped(&text);
+    let archive = packed.clone();
+    let (mut server, origin) = Cached {
+        server: "gzip on; gzip_proxied any; gunzip off; fastcgi_cache_valid 1h;",
+        ..Cached::default()
+    }
+    .start(move |call| {
+        let kind = match call.uri() {
+            "/archive.tar.gz" => {
+                "Content-Type: application/gzip\nContent-Encoding: x-gzip\nETag: \"published\""
+            }
+            "/fixed" => {
+                "Content-Type: text/html\nContent-Encoding: gzip\nCache-Control: no-transform, max-age=600"
+            }
+            _ => "Content-Type: text/html\nContent-Encoding: gzip",
+        };
+        call.answer(kind, archive.clone());
+    });
+    server.wait_for_recoveries(1);
+    for round in 0..2 {
+        for target in ["/archive.tar.gz", "/fixed"] {
+            for (number, codings) in
+                ["gzip", "identity", "br, gzip;q=0.1", "x-gzip", ""].into_iter().enumerate()
+            {
+                let answer = server.fetch(&Request::get(target).accepting(codings));
+                let status = if (round, number) == (0, 0) { "MISS" } else { "HIT" };
+                assert_eq!((answer.cache(), &answer.body == &packed), (status, true), "{target} {codings}");
+                let coding = if target == "/fixed" { "gzip" } else { "x-gzip" };
+                assert_eq!(answer.field("Content-Encoding"), Some(coding), "{target} {codings}");
+                assert_eq!(
+                    answer.field("Content-Length"),
+                    Some(&*packed.len().to_string()),
+                    "{target} {codings}"
+                );
+            }
+        }
+        let archive = server.get("/archive.tar.gz");
+        assert_eq!(archive.field("ETag"), Some("\"published\""));
+        let part = server.fetch(&Request::get("/archive.tar.gz").field("Range", "bytes=10-19"));
+        assert_eq!((part.status, &part.body[..]), (206, &packed[10..20]));
+        // A page is recoded for each client.
+        assert_eq!(server.fetch(&Request::get("/page").accepting("identity")).body, text);
+        let small = server.fetch(&Request::get("/page").accepting("gzip"));
+        assert_eq!(small.coding(), "gzip");
+        server.restart(Signal::TERM);
+        server.wait_for_recoveries(1);
+    }
+    assert_eq!(origin.count(), 3);
 }

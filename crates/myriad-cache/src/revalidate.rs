@@ -58,7 +58,8 @@ pub(crate) fn confirm(
         Admission::Store(lifetime) => {
             let mut meta = if let Some(updated) = &updated {
                 let marks = marks_of(stored.meta(), &tags);
-                let meta = page::meta_of(updated, place, rules, lifetime, arrival.now, &marks);
+                // The stored body is as it was stored, whatever the place may compress by now.
+                let meta = page::meta_of(updated, place, rules, lifetime, arrival.now, &marks, None);
                 let meta = renewed(stored.meta(), meta);
                 origin_fields::keep(&exchange.request, meta, &head.fields, stored.meta().unsent())
             } else {

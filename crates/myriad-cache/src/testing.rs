@@ -73,8 +73,9 @@ pub(super) fn store(exchange: &mut Exchange, head: &ResponseHead, fresh_ms: u64)
         source: Source::MaxAge,
         born: None,
     };
+    let coding = page::recoded(&exchange.request, head);
     let marks = page::marks_of(&exchange.request, head);
-    let meta = page::meta_of(head, &held.origin, &held.cache.rules, lifetime, now, &marks);
+    let meta = page::meta_of(head, &held.origin, &held.cache.rules, lifetime, now, &marks, coding);
     let selection = page::selection(&head.fields, &held.cache.rules, &exchange.request, None, false);
     let zone = &held.cache.zone.zone;
     let writer = zone.fetch_alone(KeyRef::new(&key), now);

@@ -47,20 +47,20 @@ pub struct CacheControl {
 }
 
 impl CacheControl {
-    /// Reads the values of all `Cache-Control` fields, in order.
+    /// Parses the values of all `Cache-Control` fields, in order.
     ///
-    /// Names are read in any case, arguments as tokens or quoted strings (RFC 9111 §5.2). Of a time given twice the
-    /// first counts (RFC 9111 §4.2.1 allows it); a time that is no number counts as 0, the stale side; one above 2³¹
-    /// counts as 2³¹ (RFC 9111 §1.2.2). Unknown directives are passed over.
+    /// Names are parsed in any case, arguments as tokens or quoted strings (RFC 9111 §5.2). Of a time given twice the
+    /// first counts (RFC 9111 §4.2.1 allows it); a time that is not a number counts as 0, the stale side; one above 2³¹
+    /// counts as 2³¹ (RFC 9111 §1.2.2). Unknown directives are ignored.
+    ///
+    /// A `;` or white space between directives separates them as a comma does, which the grammar does not allow. nginx reads
+    /// `max-age=60; public` so, and a `private` or `no-store` after such a separator must not be missed.
     pub fn parse<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut all = Self::default();
-        for directive in values.into_iter().flat_map(list::members) {
-            let equals = directive.iter().position(|&byte| byte == b'=');
-            let (name, argument) = match equals {
-                Some(at) => (&directive[..at], Some(unquote(directive[at + 1..].trim_ascii()))),
-                None => (directive, None),
-            };
-            all.add(name.trim_ascii(), argument);
+        for mut rest in values {
+            while let Some((name, argument)) = next_directive(&mut rest) {
+                all.add(name, argument);
+            }
         }
         all
     }
@@ -114,6 +114,39 @@ impl CacheControl {
             _ => {}
         }
     }
+}
+
+/// Takes the next directive off a field value: its name, and its argument without quotes.
+fn next_directive<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], Option<&'a [u8]>)> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let is_separator = |byte: &u8| matches!(byte, b',' | b';' | b' ' | b'\t');
+    let start = rest.iter().position(|byte| !is_separator(byte))?;
+    let text = &rest[start..];
+    let end = text.iter().position(|byte| is_separator(byte) || *byte == b'=').unwrap_or(text.len());
+    let (name, after) = text.split_at(end);
+    let equals = after.iter().position(|byte| !is_blank(byte)).filter(|at| after[*at] == b'=');
+    let Some(equals) = equals else {
+        *rest = after;
+        return Some((name, None));
+    };
+    let after = after[equals + 1..].trim_ascii_start();
+    // A quoted string that is never closed ends at the next separator: it must hide no directive.
+    let end = quoted_length(after).or_else(|| after.iter().position(is_separator)).unwrap_or(after.len());
+    let (argument, after) = after.split_at(end);
+    *rest = after;
+    Some((name, Some(unquote(argument))))
+}
+
+/// Returns the length of the quoted string at the start of a text, with its quotes.
+fn quoted_length(text: &[u8]) -> Option<usize> {
+    let quoted = text.strip_prefix(b"\"")?;
+    let mut is_escaped = false;
+    let closing = quoted.iter().position(|byte| {
+        let closes = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        closes
+    })?;
+    Some(closing + 2)
 }
 
 /// Directives of a response whose value is a time.
@@ -235,12 +268,45 @@ mod tests {
     fn odd_spelling_is_read() {
         assert_eq!(parse("Max-Age = \"30\"").max_age, Some(30));
         assert_eq!(parse("max-age=\"30").max_age, Some(30));
-        assert_eq!(parse(",, ,max-age=5;foo").max_age, Some(0));
+        assert_eq!(parse(",, ,max-age=5;foo").max_age, Some(5));
         assert_eq!(parse("x-max-age=5"), CacheControl::default());
         assert_eq!(
             parse("ext=\"no-store, private\", public"),
             CacheControl { public: true, ..CacheControl::default() }
         );
+    }
+
+    #[test]
+    fn semicolons_and_blanks_separate_directives_and_hide_none() {
+        for (text, max_age) in [
+            ("max-age=60; public", Some(60)),
+            ("max-age=60;public", Some(60)),
+            ("public ; max-age = 60", Some(60)),
+            ("public max-age=60", Some(60)),
+            ("max-age=\"60\";public", Some(60)),
+            ("public; max-age=6x", Some(0)),
+            ("public; max-age=", Some(0)),
+        ] {
+            let read = parse(text);
+            assert_eq!((read.public, read.max_age), (true, max_age), "{text}");
+        }
+        for text in [
+            "public; private",
+            "max-age=60 private",
+            "private; max-age=60",
+            "public\tprivate;",
+            "a=\"b\"private",
+        ] {
+            assert!(parse(text).private, "{text}");
+        }
+        for text in ["max-age=60; no-store", "no-store; no-cache", "no-cache no-store, max-age=60"] {
+            assert!(parse(text).no_store, "{text}");
+        }
+        assert!(parse("x=\"never closed, private").private);
+        for text in ["x=\"; private\"", "x=\"a\\\"; private\", public", "x-private; private-x"] {
+            assert!(!parse(text).private, "{text}");
+        }
+        assert_eq!(parse("private=\"set-cookie; x\"; max-age=5").private_fields.len(), 1);
     }
 
     #[test]

@@ -233,8 +233,9 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
             ),
             (
                 "encodings",
-                "a page is stored as identity and served in the best of `br`, `zstd`, `gzip` that is ready; `Vary: \
-                 Accept-Encoding` makes no variants",
+                "a page that may be compressed here is stored as identity and served in the best of `br`, `zstd`, `gzip` \
+                 that is ready; `Vary: Accept-Encoding` makes no variants. Any other body is sent in the coding in \
+                 which it came",
             ),
             ("`ETag`", "a stored page without one gets a strong one from its bytes, and so answers 304"),
             (

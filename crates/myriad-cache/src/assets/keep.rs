@@ -134,7 +134,7 @@ fn store(
         born: None,
     };
     let marks = Marks::new(request.scheme(), &request.route.host, path, &Tags::parse(b""));
-    let meta = page::meta_of(&head, &held.origin, &held.cache.rules, lifetime, now, &marks);
+    let meta = page::meta_of(&head, &held.origin, &held.cache.rules, lifetime, now, &marks, None);
     let writer = held.cache.zone.zone.fetch_alone(KeyRef::new(key), now);
     let length = Some(asset.bytes.len() as u64);
     let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection: None, length });

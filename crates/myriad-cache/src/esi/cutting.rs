@@ -29,6 +29,11 @@ pub(super) fn said(request: &Request, head: &ResponseHead) -> Option<Said> {
     )
 }
 
+/// Returns true if the answer has markup that this server reads.
+pub(crate) fn is_marked(request: &Request, head: &ResponseHead) -> bool {
+    said(request, head).is_some()
+}
+
 /// Whether a stored page is to be filled for everybody, so that it must come in identity.
 pub(crate) fn is_filled(cut: &[u8]) -> bool {
     !cut.is_empty() && Cut::is_filled(cut)

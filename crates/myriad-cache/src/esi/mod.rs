@@ -31,7 +31,7 @@ use myriad_exchange::feature::Feature;
 pub const OWN_FIELDS: [&[u8]; 3] = [b"x-myriad-esi", b"x-myriad-private-purge", b"x-litespeed-cache-control"];
 
 pub(crate) use changes::watch;
-pub(crate) use cutting::{Cutting, is_filled, uncut};
+pub(crate) use cutting::{Cutting, is_filled, is_marked, uncut};
 pub(crate) use filling::fill_for_everybody;
 pub(crate) use known::{IN_VAIN, is_in_vain, may_read, run};
 pub(crate) use passing::respond;

@@ -60,6 +60,7 @@ pub(super) async fn store(
     let Admitted { response, lifetime, now, mut pace, fetching, selection, companion, attempts } = admitted;
     let mut fetching = Some(fetching);
     let OriginResponse { head, mut body, .. } = *response;
+    let coding = page::recoded(&exchange.request, &head);
     let mut meta = page::meta_of(
         &head,
         cached.origin,
@@ -67,6 +68,7 @@ pub(super) async fn store(
         lifetime,
         now,
         &page::marks_of(&exchange.request, &head),
+        coding,
     );
     meta = origin_fields::keep(&exchange.request, meta, &head.fields, b"");
     meta.facts.took = page::took(&exchange.request);
@@ -75,7 +77,6 @@ pub(super) async fn store(
     let varies = varies.map(|selection| selection.selector.to_vec());
     let length = head.known(Known::ContentLength).and_then(respond::parse_length);
     let is_incomplete = ApplicationState::of(&head.fields).incomplete;
-    let coding = page::origin_coding(&head);
     let mut cutting = Cutting::begin(&exchange.request, &head);
     let cut = cutting
         .as_ref()

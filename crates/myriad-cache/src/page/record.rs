@@ -8,12 +8,14 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_policy::{EntityTag, Lifetime, Rules, StoredFields};
 
+use crate::esi;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OriginPlace;
 use myriad_origin::nominated::Nominated;
 use myriad_page::{KeptTime, Marks, PageFacts, PageMeta, Parts, ProxiedFacts, TextEnds};
 
-/// Makes the record of a page from its head, which came at `now`, ms since the epoch.
+/// Makes the record of a page from its head, which came at `now`, ms since the epoch. `removed` is the coding that is removed from the body
+/// before it is stored ([`recoded`]).
 pub(crate) fn meta_of(
     head: &ResponseHead,
     place: &OriginPlace,
@@ -21,14 +23,14 @@ pub(crate) fn meta_of(
     lifetime: Lifetime,
     now: u64,
     marks: &Marks,
+    removed: Option<Coding>,
 ) -> PageMeta {
     let fields = &head.fields;
-    let coding = origin_coding(head);
     let mut lines = Vec::with_capacity(512);
     let nominated = Nominated::of(fields);
     for (known, name, value) in StoredFields::new(fields, rules).iter() {
         let own_line = matches!(known, Some(Known::ETag | Known::LastModified))
-            || is_undone(known, coding.is_some(), head.status)
+            || is_undone(known, removed.is_some(), head.status)
             // It is counted on from here.
             || known == Some(Known::Age);
         if !own_line && !nominated.has(name) && place.passes(known, name, false) {
@@ -40,16 +42,14 @@ pub(crate) fn meta_of(
         }
     }
     let control = CacheControl::parse(fields.known_all(Known::CacheControl));
-    let media_type = fields.known(Known::ContentType).unwrap_or_default();
-    let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     let modified = fields.known(Known::LastModified);
     let modified = modified.and_then(|text| Some((text, parse_http_date(text, now / 1000)?)));
     let tag = fields.known(Known::ETag);
-    let tag = tag.and_then(|value| EntityTag::from_origin(value, coding.unwrap_or(Coding::Identity)));
+    let tag = tag.and_then(|value| EntityTag::from_origin(value, removed.unwrap_or(Coding::Identity)));
     let parts = Parts {
         lines: &lines,
         marks: marks.borrowed(),
-        media_type: &media_type.to_ascii_lowercase(),
+        media_type: &bare_type(head),
         last_modified: modified.map_or(b"", |(text, _)| text),
         reason: &unusual_reason(head),
         unsent: b"",
@@ -72,8 +72,8 @@ pub(crate) fn meta_of(
         modified_s: modified.map_or(0, |(_, seconds)| seconds),
         redirects: place.protocol.rewrites_redirects()
             && (fields.has(Known::Location) || fields.has(Known::Refresh)),
-        origin_encoded: coding.is_some(),
-        no_transform: control.no_transform || is_opaque(&head.fields),
+        origin_encoded: removed.is_some(),
+        no_transform: control.no_transform || removed.is_none() && is_coded(fields),
         kept_lifetime: lifetime.into(),
         took: KeptTime::default(),
     };
@@ -104,15 +104,39 @@ fn is_undone(known: Option<Known>, decoded: bool, status: u16) -> bool {
     }
 }
 
-/// Coded in a way that cannot be undone here: served as it is, to everyone.
+/// Returns true if the body has a coding that this server cannot remove.
 pub(crate) fn is_opaque(fields: &Fields) -> bool {
     fields.known_all(Known::ContentEncoding).any(|token| coding_from_token(token).is_none())
 }
 
-/// The coding that the origin used, where it can be undone.
+/// Returns true if the body has any coding.
+fn is_coded(fields: &Fields) -> bool {
+    fields.known_all(Known::ContentEncoding).any(|token| coding_from_token(token) != Some(Coding::Identity))
+}
+
+/// Returns the coding of an origin's body, if this server can remove it.
 pub(crate) fn origin_coding(head: &ResponseHead) -> Option<Coding> {
     let coding = coding_from_token(head.known(Known::ContentEncoding)?)?;
     (coding != Coding::Identity).then_some(coding)
+}
+
+/// Returns the coding that is removed from an origin's body before it is stored, so that each client gets the page in a coding of its own.
+/// That is done only to bodies which the place may compress, or which a filter or ESI has to read: an archive is sent byte for byte as it came,
+/// or its checksum would be another one. A part of a coded body cannot be decoded.
+pub(crate) fn recoded(request: &Request, head: &ResponseHead) -> Option<Coding> {
+    let coding = origin_coding(head)?;
+    let place = request.place();
+    let media_type = bare_type(head);
+    let is_recodable =
+        place.offer.covers(&media_type) || place.filters.change(&media_type) || esi::is_marked(request, head);
+    let may_transform = !CacheControl::parse(head.fields.known_all(Known::CacheControl)).no_transform;
+    (is_recodable && may_transform && head.status != 206).then_some(coding)
+}
+
+/// Returns the media type without parameters, in lower case.
+fn bare_type(head: &ResponseHead) -> Vec<u8> {
+    let media_type = head.known(Known::ContentType).unwrap_or_default();
+    media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii().to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -140,6 +164,32 @@ mod tests {
     fn age_and_validators_are_kept_as_figures() {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT";
         assert_eq!(lines(&[("Age", "5"), ("ETag", "\"a\""), ("Last-Modified", date)]), "");
+    }
+
+    #[test]
+    fn coding_is_removed_only_where_the_configuration_may_compress_or_reads_the_text() {
+        let removed = |directives: &str, media_type: &str, fields: &[(&str, &str)]| {
+            let site = site(directives);
+            let exchange = keyed(&site, &[]);
+            let mut head = head(200, fields);
+            head.fields.push(b"Content-Type", media_type.as_bytes());
+            recoded(&exchange.request, &head)
+        };
+        let gzip = &[("Content-Encoding", "gzip")];
+        assert_eq!(removed("gzip on;", "Text/HTML; charset=utf-8", gzip), Some(Coding::Gzip));
+        assert_eq!(removed("gzip on;", "application/gzip", &[("Content-Encoding", "x-gzip")]), None);
+        assert_eq!(
+            removed("gzip on; gzip_types application/x-tar;", "application/x-tar", gzip),
+            Some(Coding::Gzip)
+        );
+        assert_eq!(removed("", "text/html", gzip), None);
+        assert_eq!(removed("brotli on;", "text/html", &[("Content-Encoding", "br")]), Some(Coding::Brotli));
+        assert_eq!(removed("sub_filter a b;", "text/html", gzip), Some(Coding::Gzip));
+        assert_eq!(removed("sub_filter a b;", "application/gzip", gzip), None);
+        assert_eq!(removed("gunzip on;", "application/gzip", gzip), None);
+        let fixed = &[("Content-Encoding", "gzip"), ("Cache-Control", "no-transform, max-age=9")];
+        assert_eq!(removed("gzip on;", "text/html", fixed), None);
+        assert_eq!(removed("gzip on;", "text/html", &[("Content-Encoding", "dcb")]), None);
     }
 
     #[test]

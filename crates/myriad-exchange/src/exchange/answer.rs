@@ -191,13 +191,18 @@ impl Answer {
         }
     }
 
-    /// Whether a field of that name, in lower case, is among the lines, a stored page's too.
-    pub fn has(&self, name: &[u8]) -> bool {
+    /// Returns the value of the field of that name, in lower case: of the answer's own lines, or of the stored page's.
+    pub fn line(&self, name: &[u8]) -> Option<&[u8]> {
         let stored = match &self.made_from {
             MadeFrom::Page(page) => page.meta().lines(),
             MadeFrom::Plain | MadeFrom::File(_) => b"",
         };
-        line_named(&self.lines, name).or_else(|| line_named(stored, name)).is_some()
+        line_named(&self.lines, name).or_else(|| line_named(stored, name))
+    }
+
+    /// Returns true if [`Answer::line`] finds the field.
+    pub fn has(&self, name: &[u8]) -> bool {
+        self.line(name).is_some()
     }
 
     /// The tag that the answer is recognised by.

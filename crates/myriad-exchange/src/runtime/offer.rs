@@ -41,6 +41,11 @@ impl Offer {
     pub fn is_empty(&self) -> bool {
         self.gzip.is_none() && self.brotli.is_none() && self.zstd.is_none()
     }
+
+    /// Returns true if a body of that media type may be compressed, in any coding.
+    pub fn covers(&self, media_type: &[u8]) -> bool {
+        [&self.gzip, &self.brotli, &self.zstd].into_iter().flatten().any(|rules| rules.fit(media_type, None))
+    }
 }
 
 impl OfferRules {

@@ -1,7 +1,6 @@
 //! What filters ask of an answer, and how they wrap its body.
 
 use myriad_encode::Coding;
-use myriad_http::lines::line_named;
 use myriad_net::ResponseBody;
 
 use crate::transform::{Transform, transformed};
@@ -16,7 +15,7 @@ pub(crate) fn is_bodiless(answer: &Answer) -> bool {
 
 /// Whether the body comes in a coding, be it this server's or the origin's: then no text can be found in it.
 pub(super) fn is_packed(answer: &Answer) -> bool {
-    answer.coding != Coding::Identity || line_named(&answer.lines, b"content-encoding").is_some()
+    answer.coding != Coding::Identity || answer.has(b"content-encoding")
 }
 
 /// Takes the answer off what it was made from, and its validators back to what still holds of a text that is not the same

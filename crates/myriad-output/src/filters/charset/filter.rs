@@ -77,8 +77,8 @@ impl Filter<Exchange> for Charset {
         "charset_map"
     }
 
-    fn changes(&self, _: &[u8]) -> bool {
-        self.converts
+    fn changes(&self, media_type: &[u8]) -> bool {
+        self.converts && (self.override_named || self.types.cover(media_type))
     }
 
     fn changes_bodies(&self) -> bool {

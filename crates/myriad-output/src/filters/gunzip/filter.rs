@@ -2,7 +2,6 @@
 
 use myriad_conf::settings::Settings;
 use myriad_encode::Coding;
-use myriad_http::lines::line_named;
 
 use super::directives::GunzipSettings;
 use super::unpack::Gunzip;
@@ -48,8 +47,7 @@ impl Filter<Exchange> for Unpacking {
 
 /// Unpacks an answer that comes in gzip, where its client does not take that.
 pub(crate) fn unpack(request: &Request, answer: &mut Answer) {
-    let by_origin = line_named(&answer.lines, b"content-encoding")
-        .is_some_and(|token| token.eq_ignore_ascii_case(b"gzip"));
+    let by_origin = answer.line(b"content-encoding").is_some_and(|token| token.eq_ignore_ascii_case(b"gzip"));
     // A part of what is packed cannot be unpacked.
     if answer.coding != Coding::Gzip && !by_origin || answer.status == 206 {
         return;
