@@ -339,7 +339,7 @@ fn an_archive_that_its_origin_sends_in_a_coding_reaches_all_clients_byte_for_byt
             {
                 let answer = server.fetch(&Request::get(target).accepting(codings));
                 let status = if (round, number) == (0, 0) { "MISS" } else { "HIT" };
-                assert_eq!((answer.cache(), &answer.body == &packed), (status, true), "{target} {codings}");
+                assert_eq!((answer.cache(), answer.body == packed), (status, true), "{target} {codings}");
                 let coding = if target == "/fixed" { "gzip" } else { "x-gzip" };
                 assert_eq!(answer.field("Content-Encoding"), Some(coding), "{target} {codings}");
                 assert_eq!(

@@ -5,7 +5,7 @@ use myriad_tests::{Request, Visitor, all_at_once};
 use super::{page, start};
 
 /// What people leave beside their site, by accident or for a moment.
-const LEFT_BEHIND: [&str; 23] = [
+const LEFT_BEHIND: [&str; 29] = [
     "error_log",
     "wp-admin/error_log",
     "server.pem",
@@ -29,6 +29,12 @@ const LEFT_BEHIND: [&str; 23] = [
     "web.config",
     ".user.ini",
     "prod.env",
+    "license.txt",
+    "licence-de.html",
+    "wp-config-old",
+    "wp-config.txt",
+    "wp-admin/wp-config.html",
+    "id_rsa.html",
 ];
 
 #[test]
@@ -83,14 +89,31 @@ fn what_is_nobody_s_business_is_not_there() {
             "{name}, as WordPress renames uploads"
         );
     }
-    let tips = page(&server, "/wp-config-tips/");
-    assert!(
-        tips.text().contains("<html") && tips.cache() == "MISS",
-        "WordPress is asked for a post of this name"
-    );
     let xmlrpc = page(&server, "/xmlrpc.php");
     assert!(matches!(xmlrpc.status, 403..=405), "{}", xmlrpc.status);
     assert_ne!(xmlrpc.cache(), "HIT");
+}
+
+#[test]
+fn names_of_posts_are_refused_only_where_such_a_file_exists() {
+    let (_site, server) = start();
+    for target in [
+        "/license-to-code.html",
+        "/licence-fees.html",
+        "/liesmich.html",
+        "/2026/11/license-notes.html",
+        "/wp-config-tips/",
+        "/wp-config-tips",
+        "/wp-config-tips.html",
+        "/wp-config",
+        "/blog/error_log",
+        "/blog/id_rsa",
+        "/id_ecdsa.html",
+    ] {
+        let answer = page(&server, target);
+        assert!(answer.text().contains("<html"), "WordPress answers {target}: {}", answer.status);
+        assert!(matches!(answer.cache(), "MISS" | "HIT"), "{target}: {}", answer.cache());
+    }
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn redirecting(origin: &Origin) -> Site {
                      location /files/ {{ internal; add_header X-Args $args; }}
                      location /again {{ fastcgi_pass 127.0.0.1:{pass}; }}
                      location /kept {{ fastcgi_pass 127.0.0.1:{pass}; fastcgi_cache z; fastcgi_cache_key $uri;
-                         fastcgi_cache_valid 1h; }} }} }}"
+                         fastcgi_cache_valid 1h; gzip on; gzip_types text/plain; }} }} }}"
         ),
     );
     site.start()
