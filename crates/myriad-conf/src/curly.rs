@@ -1,31 +1,172 @@
-//! What pasting from a web page breaks: typographic quotes and spaces that are none.
+//! Damage that pasting from a web page does to a configuration: typographic quotes, no-break spaces, HTML entities.
 
-use crate::{diagnostic::Diagnostic, parsed::Word};
+use crate::{diagnostic::Diagnostic, parsed::Word, span::Span};
 
-const QUOTES: [&[u8]; 6] = [
-    "\u{201c}".as_bytes(),
-    "\u{201d}".as_bytes(),
-    "\u{201e}".as_bytes(),
-    "\u{2018}".as_bytes(),
-    "\u{2019}".as_bytes(),
-    "\u{2033}".as_bytes(),
-];
+/// Typographic marks for `"`.
+const DOUBLE: [&str; 8] =
+    ["\u{201c}", "\u{201d}", "\u{201e}", "\u{201f}", "\u{2033}", "\u{ab}", "\u{bb}", "\u{ff02}"];
+/// Typographic marks for `'`.
+const SINGLE: [&str; 7] = ["\u{2018}", "\u{2019}", "\u{201a}", "\u{201b}", "\u{2032}", "\u{b4}", "\u{ff07}"];
 const HARD_SPACE: &[u8] = "\u{a0}".as_bytes();
+/// Ends of words that are HTML entities; the `;` of an entity ends the directive.
+const ENTITIES: [(&str, &str); 12] = [
+    ("&quot", "\""),
+    ("&#34", "\""),
+    ("&ldquo", "\""),
+    ("&rdquo", "\""),
+    ("&#8220", "\""),
+    ("&#8221", "\""),
+    ("&#39", "'"),
+    ("&#039", "'"),
+    ("&apos", "'"),
+    ("&lt", "<"),
+    ("&gt", ">"),
+    ("&nbsp", " "),
+];
+/// Longest text, in characters, that a message repeats with straight quotes.
+const LONGEST_REMEDY: usize = 80;
 
-/// Finds typographic quotes at the ends of a bare word, and no-break spaces in it; inside quotes they are text.
-pub(crate) fn check(word: &Word) -> Option<Diagnostic> {
-    if word.quoted || word.text.is_ascii() {
+/// Cause of all errors about typographic quotes.
+const QUOTES: &str = "typographic quotes";
+
+/// Returns the mark that `bytes` begins with, and its family.
+fn mark(bytes: &[u8]) -> Option<(&'static str, &'static [&'static str])> {
+    if bytes.first().is_none_or(u8::is_ascii) {
         return None;
     }
-    let inner = word.text.strip_prefix(b"(").unwrap_or(&word.text);
-    let tail = inner.strip_suffix(b")").unwrap_or(inner);
-    if QUOTES.iter().any(|quote| inner.starts_with(quote) || tail.ends_with(quote)) {
-        let message = "a curly quotation mark does not quote";
-        let help = "pasting from a web page turned `\"` or `'` into a typographic quote; type straight quotes instead";
-        return Some(Diagnostic::error(word.span, message).help(help));
+    let families: [&'static [&'static str]; 2] = [&DOUBLE, &SINGLE];
+    families.into_iter().find_map(|family| {
+        family.iter().find(|mark| bytes.starts_with(mark.as_bytes())).map(|mark| (*mark, family))
+    })
+}
+
+/// Returns the length of a word that begins with a typographic quote and ends with one of its family on the same line, and the
+/// lengths of the two marks; `None` if `bytes` do not begin with such a word.
+pub(crate) fn quoted(bytes: &[u8]) -> Option<(usize, usize, usize)> {
+    let (opening, family) = mark(bytes)?;
+    let mut at = opening.len();
+    while at < bytes.len() && bytes[at] != b'\n' {
+        let Some((closing, of)) = mark(&bytes[at..]) else {
+            at += 1;
+            continue;
+        };
+        at += closing.len();
+        if of == family && ends_word(&bytes[at..]) {
+            return Some((at, opening.len(), closing.len()));
+        }
     }
-    word.text.windows(HARD_SPACE.len()).any(|bytes| bytes == HARD_SPACE).then(|| {
-        Diagnostic::error(word.span, "a no-break space stands in this word")
+    None
+}
+
+/// Returns true if a word may end before these bytes.
+fn ends_word(bytes: &[u8]) -> bool {
+    matches!(bytes.first(), None | Some(b' ' | b'\t' | b'\r' | b'\n' | b';' | b'{' | b')'))
+}
+
+/// Returns the place, in a word that begins with a straight quote, of a typographic quote that was meant to close it: at the end of
+/// a word on the first line.
+pub(crate) fn closing(bytes: &[u8]) -> Option<(usize, usize)> {
+    let line = bytes.split(|byte| *byte == b'\n').next()?;
+    let marks = (0..line.len()).filter_map(|at| Some((at, mark(&line[at..])?.0.len())));
+    marks.into_iter().find(|(at, length)| ends_word(&line[at + length..]))
+}
+
+/// Returns the error about a word in typographic quotes.
+pub(crate) fn error(word: &Word) -> Diagnostic {
+    let mut text = String::from_utf8_lossy(&word.text).into_owned();
+    for (marks, straight) in [(&DOUBLE[..], "\""), (&SINGLE, "'")] {
+        for mark in marks {
+            text = text.replace(mark, straight);
+        }
+    }
+    let quote = if text.contains('"') { '\'' } else { '"' };
+    let is_short = text.chars().count() <= LONGEST_REMEDY && !text.contains('\n') && !text.contains(quote);
+    let remedy = is_short.then(|| format!("write straight quotes: {quote}{text}{quote}"));
+    quotes(word.span, remedy)
+}
+
+fn quotes(span: Span, remedy: Option<String>) -> Diagnostic {
+    let remedy = remedy.unwrap_or_else(|| "write straight quotes: `\"` or `'`".to_owned());
+    Diagnostic::error(span, "typographic quotes, as on web pages (“ ” ‘ ’), do not quote")
+        .help(remedy)
+        .cause(QUOTES)
+}
+
+/// Returns the error about a straight quote that a typographic one was meant to close.
+pub(crate) fn unclosed(opening: Span, closing: Span) -> Diagnostic {
+    quotes(closing, None).related(opening, "the straight quote that it does not close")
+}
+
+/// Finds typographic quotes in a bare word, HTML entities at its end and no-break spaces in it; inside quotes they are text.
+pub(crate) fn check(word: &Word) -> Option<Diagnostic> {
+    if word.quoted {
+        return None;
+    }
+    let text = &word.text;
+    if let Some((entity, meant)) = ENTITIES.iter().find(|(entity, _)| text.ends_with(entity.as_bytes())) {
+        let message = format!(
+            "\"{entity};\" is code of a web page (an HTML entity), which the configuration does not know"
+        );
+        return Some(Diagnostic::error(word.span, message).help(format!("write `{meant}`")));
+    }
+    if text.is_ascii() {
+        return None;
+    }
+    if has_quote(text) {
+        return Some(quotes(word.span, None));
+    }
+    text.windows(HARD_SPACE.len()).any(|bytes| bytes == HARD_SPACE).then(|| {
+        Diagnostic::error(word.span, "this word contains a no-break space")
             .help("pasting from a web page turned a space into a no-break space (U+00A0); type it again")
     })
+}
+
+/// Returns true if a bare word has a mark for `"`, or one for `'` at its start or end: within a word that is an apostrophe.
+fn has_quote(text: &[u8]) -> bool {
+    let inner = text.strip_prefix(b"(").unwrap_or(text);
+    let tail = inner.strip_suffix(b")").unwrap_or(inner);
+    let single = |mark: &&str| {
+        let mark = mark.as_bytes();
+        let after_sign = |at: usize| matches!(text[at - 1], b'=' | b'(' | b'~' | b'/');
+        inner.starts_with(mark)
+            || tail.ends_with(mark)
+            || (1..text.len()).any(|at| after_sign(at) && text[at..].starts_with(mark))
+    };
+    (0..text.len()).any(|at| mark(&text[at..]).is_some_and(|(mark, _)| DOUBLE.contains(&mark)))
+        || SINGLE.iter().any(single)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_in_typographic_quotes_ends_at_a_mark_of_its_family_on_its_line() {
+        let word = |text: &str| quoted(text.as_bytes()).map(|(length, ..)| text[..length].to_owned());
+        assert_eq!(word("“a; b” c”;").as_deref(), Some("“a; b”"));
+        assert_eq!(word("‘$a “$b” c’;").as_deref(), Some("‘$a “$b” c’"));
+        assert_eq!(word("“”;").as_deref(), Some("“”"));
+        assert_eq!(word("„a“{").as_deref(), Some("„a“"));
+        assert_eq!(word("‘it’s’)").as_deref(), Some("‘it’s’"));
+        for none in ["“a\nb”;", "“a‘ b", "a“b”", "é", ""] {
+            assert_eq!(word(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_survived() {
+        let whole = "add_header X “a; ‘b’ &quot; \u{a0}” \"c”;\n".as_bytes();
+        for seed in 0..5000_u64 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut bytes = whole.to_vec();
+            for _ in 0..random.usize(1..6) {
+                let at = random.usize(..bytes.len());
+                bytes[at] = random.u8(..);
+            }
+            for at in 0..bytes.len() {
+                let _ = (quoted(&bytes[at..]), closing(&bytes[at..]));
+            }
+            let _ = check(&Word { text: bytes, quoted: false, span: Span::default() });
+        }
+    }
 }

@@ -37,6 +37,17 @@ pub struct Diagnostic {
     pub related: Vec<(Span, String)>,
     /// Which earlier error may have led to this one; boxed, since few have it.
     pub doubt: Option<Box<Doubt>>,
+    /// What it shares with other findings; boxed, since few have it.
+    pub repeats: Option<Box<Repeats>>,
+}
+
+/// Findings of one cause, of which the first is reported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repeats {
+    /// Cause of findings with different messages; else the message is the cause.
+    pub cause: Option<&'static str>,
+    /// Further places with the same cause.
+    pub also: Vec<Span>,
 }
 
 impl Diagnostic {
@@ -49,6 +60,7 @@ impl Diagnostic {
             help: Vec::new(),
             related: Vec::new(),
             doubt: None,
+            repeats: None,
         }
     }
 
@@ -73,6 +85,13 @@ impl Diagnostic {
     #[must_use]
     pub fn misplaced(mut self) -> Self {
         self.doubt = Some(Box::new(Doubt::Context));
+        self
+    }
+
+    /// Names the cause that the error shares with others.
+    #[must_use]
+    pub fn cause(mut self, cause: &'static str) -> Self {
+        self.repeats.get_or_insert_default().cause = Some(cause);
         self
     }
 

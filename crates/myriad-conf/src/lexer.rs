@@ -1,6 +1,7 @@
 //! Bytes to words, `;`, `{` and `}`, by the same rules as nginx's reader.
 
 use crate::{
+    curly,
     diagnostic::Diagnostic,
     parsed::Word,
     span::{FileId, Span},
@@ -10,6 +11,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
     Word(Word),
+    /// A word in typographic quotes, which is an error; read as if they were straight.
+    Curly(Word),
     /// `;`
     End(Span),
     /// `{`
@@ -30,6 +33,8 @@ pub(crate) struct Lexer<'s> {
     after_quote: bool,
     /// What the end of the file broke off was reported; the blocks around it need no report each.
     ended: bool,
+    /// Opening quote and the typographic one that was probably meant to close it, in the last quoted word.
+    suspect: Option<(Span, Span)>,
 }
 
 fn is_space(byte: u8) -> bool {
@@ -39,7 +44,7 @@ fn is_space(byte: u8) -> bool {
 impl<'s> Lexer<'s> {
     pub(crate) fn new(bytes: &'s [u8], file: FileId) -> Self {
         let at = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        Self { bytes, file, at, after_quote: false, ended: false }
+        Self { bytes, file, at, after_quote: false, ended: false, suspect: None }
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
@@ -83,11 +88,21 @@ impl<'s> Lexer<'s> {
                 Token::Close(self.span(start, self.at))
             }
             b'"' | b'\'' => self.quoted_word(byte),
-            _ => self.bare_word(),
+            _ => match curly::quoted(&self.bytes[start..]) {
+                Some((length, opening, closing)) => {
+                    self.at += length;
+                    let text = unescape(&self.bytes[start + opening..self.at - closing]);
+                    Token::Curly(Word { text, quoted: true, span: self.span(start, self.at) })
+                }
+                None => self.bare_word(),
+            },
         }
     }
 
     fn glued_to_quote(&self, byte: u8) -> Diagnostic {
+        if let Some((opening, closing)) = self.suspect {
+            return curly::unclosed(opening, closing);
+        }
         let span = self.span(self.at, self.at + 1);
         Diagnostic::error(span, format!("unexpected \"{}\" after a quoted word", byte.escape_ascii()))
             .help("a space or `;` must follow the closing quote; write `\\` before a quote that belongs to the text")
@@ -108,6 +123,8 @@ impl<'s> Lexer<'s> {
 
     fn quoted_word(&mut self, quote: u8) -> Token {
         let start = self.at;
+        self.suspect = curly::closing(&self.bytes[start..])
+            .map(|(at, length)| (self.span(start, start + 1), self.span(start + at, start + at + length)));
         self.at += 1;
         while let Some(byte) = self.peek() {
             self.at += 1;
@@ -119,6 +136,9 @@ impl<'s> Lexer<'s> {
             }
         }
         self.ended = true;
+        if let Some((opening, closing)) = self.suspect {
+            return Token::Bad(curly::unclosed(opening, closing));
+        }
         let message = format!("missing terminating `{}` character", char::from(quote));
         Token::Bad(Diagnostic::error(self.span(start, start + 1), message).help(
             "the file ends inside this quoted word; a quote inside the text is written with `\\` before it",

@@ -31,7 +31,7 @@ pub mod text;
 mod written;
 
 pub use builtin::BuiltinFile;
-pub use diagnostic::{Diagnostic, Doubt, Severity};
+pub use diagnostic::{Diagnostic, Doubt, Repeats, Severity};
 pub use model::Model;
 pub use number::parse_time_ms;
 pub use parsed::{Node, Parsed, Source, Word};

@@ -139,21 +139,33 @@ impl Parser<'_> {
     fn block(&mut self, lexer: &mut Lexer<'_>, opened: Option<Span>) -> Vec<Node> {
         let mut nodes = Vec::new();
         let mut words: Vec<Word> = Vec::new();
+        // A word of the directive being read is damaged: what follows from that is no error of its own.
+        let mut damaged = false;
         loop {
             match lexer.next() {
                 Token::Word(word) => {
                     if let Some(diagnostic) = curly::check(&word) {
+                        damaged = true;
                         self.error(diagnostic);
                     }
                     words.push(word);
                 }
-                Token::Bad(diagnostic) => self.error(diagnostic),
-                Token::End(span) => match Self::node(&mut words) {
+                Token::Curly(word) => {
+                    self.error(curly::error(&word));
+                    words.push(word);
+                }
+                Token::Bad(diagnostic) => {
+                    damaged = true;
+                    self.error(diagnostic);
+                }
+                Token::End(span) => match self.ended(&mut words, &mut damaged) {
                     Some(node) => self.end(node, &mut nodes),
+                    // The `;` of an HTML entity has ended the directive before.
+                    None if self.parsed.damaged.last().is_some_and(|last| last.end + 1 == span.start) => {}
                     None => self.error(Diagnostic::error(span, "unexpected \";\"")),
                 },
                 Token::Open(span) => {
-                    let node = Self::node(&mut words);
+                    let node = self.ended(&mut words, &mut damaged);
                     if node.is_none() {
                         self.error(
                             Diagnostic::error(span, "unexpected \"{\"")
@@ -207,6 +219,15 @@ impl Parser<'_> {
         let inner = self.block(lexer, Some(at));
         self.depth -= 1;
         inner
+    }
+
+    /// Returns the directive that ends here; its errors follow from a damaged word if it has one.
+    fn ended(&mut self, words: &mut Vec<Word>, damaged: &mut bool) -> Option<Node> {
+        let node = Self::node(words)?;
+        if std::mem::take(damaged) {
+            self.parsed.damaged.push(node.span);
+        }
+        Some(node)
     }
 
     fn node(words: &mut Vec<Word>) -> Option<Node> {
@@ -290,7 +311,7 @@ fn skip_block(lexer: &mut Lexer<'_>) {
             Token::Open(_) => depth += 1,
             Token::Close(_) => depth -= 1,
             Token::Eof(_) => return,
-            Token::Word(_) | Token::End(_) | Token::Bad(_) => {}
+            Token::Word(_) | Token::Curly(_) | Token::End(_) | Token::Bad(_) => {}
         }
     }
 }

@@ -61,6 +61,8 @@ pub struct Parsed {
     pub errors: Vec<Diagnostic>,
     /// Directives that nothing ends, each with its error; they are in the tree as if a `;` stood there.
     pub unfinished: Vec<Span>,
+    /// Directives with a word that could not be read, or not as it was meant; what else is wrong with them follows from that.
+    pub damaged: Vec<Span>,
     /// The files in which a brace is missing or too many, so that blocks may not hold what they were meant to hold.
     pub unbalanced: Vec<FileId>,
 }

@@ -3,13 +3,16 @@
 use std::fmt::Write as _;
 
 use crate::{
-    diagnostic::{Diagnostic, Severity},
+    diagnostic::{Diagnostic, Repeats, Severity},
     parsed::{Parsed, Source},
     span::Span,
 };
 
 /// Columns of a source line that are shown; the rest of a longer one is cut.
 const WIDTH: usize = 120;
+
+/// Maximum number of further places of one cause that are listed.
+const MAX_ALSO: usize = 20;
 
 /// Message, file, line, column, the line with carets, advice; ends with a newline.
 pub fn render(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
@@ -23,10 +26,51 @@ pub fn render(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
     for (span, label) in &diagnostic.related {
         place(&mut out, parsed, *span, label);
     }
+    if let Some(repeats) = &diagnostic.repeats {
+        also(&mut out, parsed, repeats);
+    }
     for line in &diagnostic.help {
         let _ = writeln!(out, "help: {}", shortened(line));
     }
     out
+}
+
+/// Appends the lines of further places: of the first few, by their file, and how many more there are.
+fn also(out: &mut String, parsed: &Parsed, repeats: &Repeats) {
+    let places = &repeats.also;
+    if places.is_empty() {
+        return;
+    }
+    let _ = write!(out, "also at");
+    let mut file = None;
+    for (index, span) in places.iter().take(MAX_ALSO).enumerate() {
+        let Some(source) = parsed.source(span.file) else { continue };
+        let separator = if index == 0 { "" } else { "," };
+        let (line, column) = line_and_column(source, span.start);
+        if file.replace(span.file) == Some(span.file) {
+            let _ = write!(out, "{separator} {line}:{column}");
+        } else {
+            let _ = write!(out, "{separator} {}:{line}:{column}", source.path.display());
+        }
+        // Findings of one cause differ in the directive that they are about.
+        if let Some(name) = repeats.cause.and_then(|_| name_at(source, *span)) {
+            let _ = write!(out, " ({name})");
+        }
+    }
+    match places.len().saturating_sub(MAX_ALSO) {
+        0 => out.push('\n'),
+        1 => out.push_str(" and 1 more place\n"),
+        more => {
+            let _ = writeln!(out, " and {more} more places");
+        }
+    }
+}
+
+/// Returns the text of a span that is the name of a directive.
+fn name_at(source: &Source, span: Span) -> Option<&str> {
+    let text = std::str::from_utf8(source.bytes.get(span.start as usize..span.end as usize)?).ok()?;
+    let is_name = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    (is_name && text.len() <= WIDTH / 2).then_some(text)
 }
 
 /// A message as a terminal can show it. What a file holds may be a megabyte: of what is longer, the ends are shown.

@@ -8,7 +8,7 @@ use super::directive::NOT_YET;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownDirective {
     pub(crate) name: &'static str,
-    /// The module that nginx has it in.
+    /// The module or server that has it, as messages name it.
     pub(crate) module: &'static str,
     pub(crate) reason: &'static str,
 }
@@ -29,7 +29,7 @@ const NO_CHANNELS: &str =
 const NO_STORE: &str = "it keeps answers itself: use proxy_cache, fastcgi_cache, uwsgi_cache or scgi_cache";
 const NO_PROGRESS: &str =
     "a page can follow its upload itself: browsers tell scripts how much they sent (upload.onprogress)";
-const NO_FORMS: &str = "it leaves uploads to the program behind: use proxy_pass or fastcgi_pass, and bound them with client_max_body_size";
+const NO_FORMS: &str = "it leaves uploads to the application: use proxy_pass or fastcgi_pass, and bound them with client_max_body_size";
 const NO_PAM: &str =
     "it does not ask the system for passwords: use auth_basic, or auth_request to a program that asks";
 const NO_FAIR: &str = "use least_conn";
@@ -38,44 +38,67 @@ const NO_PAGESPEED: &str = "it does not rewrite pages: what makes them can make 
 const NO_RTMP: &str = "it is no server of streams: run one beside it, pass its port on in a stream block, and serve what it writes as files";
 const NO_MAIL: &str =
     "it does not speak protocols of mail: pass their ports on in a stream block to a server that does";
+const NO_VOD: &str = "it does not package video: run nginx with this module beside it, pass requests on with proxy_pass and store the \
+                      segments with proxy_cache";
+const FILES_IN_MEMORY: &str = "it keeps files in memory: use open_file_cache, or a proxy_cache before a server that reads the slow disk";
+const OWN_ACME: &str = "it orders certificates with acme_issuer NAME { uri URL; } in http and acme_certificate NAME; in the server, which uses \
+                        ssl_certificate $acme_certificate; and ssl_certificate_key $acme_certificate_key;";
+const OWN_STATISTICS: &str =
+    "it shows its statistics with api, metrics (Prometheus) and vhost_traffic_status_display";
+const OWN_CHECKS: &str = "use health_check in the location that passes requests to the group";
+const OWN_STICKY: &str = "use sticky in the upstream block";
+const OWN_HASH: &str = "use hash KEY consistent";
+const OWN_RESOLVE: &str = "use resolve of server in the upstream block, and reload to change the group";
+const OWN_OVERLOAD: &str =
+    "it limits its own memory with memory_limit, and protects origins with origin_queue";
+const OWN_QUEUE: &str = "use max_conns of server and queue in the upstream block, or origin_queue";
+const OWN_TUNNEL: &str = "use tunnel_pass to the servers that clients may connect to";
+const OWN_MAP: &str = "use map with regular expressions on $http_user_agent";
+const OWN_LOAD: &str = "modules are not loaded: remove it";
+const NO_NTLS: &str = "it does not speak TLCP (NTLS)";
+const NO_HTTP3_ORIGINS: &str = "it speaks HTTP/1.1 and HTTP/2 to origins: use proxy_http_version";
 
 /// Module, reason, names separated by spaces.
 const GROUPS: &[(&str, &str, &str)] = &[
-    ("devpoll", OTHER_SYSTEM, "devpoll_changes devpoll_events"),
-    ("eventport", OTHER_SYSTEM, "eventport_events"),
-    ("iocp", OTHER_SYSTEM, "iocp_threads post_acceptex acceptex_read"),
-    ("kqueue", OTHER_SYSTEM, "kqueue_changes kqueue_events"),
-    ("event_openssl", NOT_YET, "ssl_engine"),
-    ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
-    ("degradation", NO_MODULE, "degradation degrade"),
-    ("ssl", NO_ECH, "ssl_ech_file"),
-    ("uwsgi", NO_MODULE, "uwsgi_string"),
+    ("nginx's module devpoll", OTHER_SYSTEM, "devpoll_changes devpoll_events"),
+    ("nginx's module eventport", OTHER_SYSTEM, "eventport_events"),
+    ("nginx's module iocp", OTHER_SYSTEM, "iocp_threads post_acceptex acceptex_read"),
+    ("nginx's module kqueue", OTHER_SYSTEM, "kqueue_changes kqueue_events"),
+    ("nginx's event_openssl", NOT_YET, "ssl_engine"),
     (
-        "xslt",
+        "nginx's module browser",
+        NO_MODULE,
+        "modern_browser ancient_browser modern_browser_value ancient_browser_value",
+    ),
+    ("nginx's module degradation", NO_MODULE, "degradation degrade"),
+    ("nginx's module ssl", NO_ECH, "ssl_ech_file"),
+    ("nginx's module uwsgi", NO_MODULE, "uwsgi_string"),
+    (
+        "nginx's module xslt",
         NO_MODULE,
         "xml_entities xml_external_entities xslt_stylesheet xslt_param xslt_string_param xslt_types \
          xslt_last_modified",
     ),
-    ("perl", NO_SCRIPTS, "perl_modules perl_require perl perl_set"),
-    ("core", NOT_YET, "client_body_early_read"),
+    ("nginx's module perl", NO_SCRIPTS, "perl_modules perl_require perl perl_set"),
+    ("nginx's core", NOT_YET, "client_body_early_read"),
     (
-        "mail",
+        "nginx's module mail",
         NO_MAIL,
         "mail auth_http auth_http_timeout auth_http_header auth_http_pass_client_cert protocol timeout \
          max_errors imap_client_buffer imap_capabilities imap_auth pop3_capabilities pop3_auth proxy \
          proxy_buffer proxy_pass_error_message xclient proxy_smtp_auth \
          smtp_client_buffer smtp_greeting_delay smtp_capabilities smtp_auth starttls",
     ),
-    ("google_perftools", NO_MODULE, "google_perftools_profiles"),
-    ("stream", NOT_YET, "proxy_downstream_buffer proxy_upstream_buffer"),
-    ("stream", THIRD_PARTY, "mqtt mqtt_preread mqtt_set_connect mqtt_buffers"),
+    ("nginx's module google_perftools", NO_MODULE, "google_perftools_profiles"),
+    ("nginx's module stream_proxy", NOT_YET, "proxy_downstream_buffer proxy_upstream_buffer"),
+    ("NGINX Plus", THIRD_PARTY, "mqtt mqtt_preread mqtt_set_connect mqtt_buffers"),
     (
-        "removed",
+        "old versions of nginx",
         REMOVED,
         "spdy_chunk_size spdy_headers_comp limit_zone satisfy_any open_file_cache_retest optimize_server_names",
     ),
     (
-        "commercial",
+        "NGINX Plus",
         COMMERCIAL,
         "ssl_key_log proxy_ssl_key_log grpc_ssl_key_log uwsgi_ssl_key_log status status_format ntlm auth_jwt \
          auth_jwt_claim_set auth_jwt_header_set auth_jwt_key_file auth_jwt_key_request auth_jwt_leeway \
@@ -86,7 +109,78 @@ const GROUPS: &[(&str, &str, &str)] = &[
          zone_sync_server",
     ),
     (
-        "lua",
+        "Angie's module acme",
+        OWN_ACME,
+        "acme acme_client acme_client_path acme_dns_port acme_hook acme_http_port",
+    ),
+    (
+        "Angie",
+        OWN_STATISTICS,
+        "api_config_files metric metric_zone metric_complex_zone prometheus prometheus_template",
+    ),
+    ("Angie", OWN_CHECKS, "upstream_probe upstream_probe_timeout"),
+    ("Angie", OWN_STICKY, "sticky_secret sticky_strict"),
+    ("Angie", OWN_QUEUE, "backup_switch feedback least_bandwidth response_time_factor bind_conn"),
+    (
+        "Angie",
+        NO_HTTP3_ORIGINS,
+        "proxy_http3_hq proxy_http3_max_concurrent_streams proxy_quic_gso proxy_quic_host_key",
+    ),
+    ("Angie", OWN_RESOLVE, "docker_endpoint docker_max_object_size"),
+    ("Angie", NO_MODULE, "auto_redirect rdp_preread wasm_modules"),
+    (
+        "Tengine's NTLS",
+        NO_NTLS,
+        "enable_ntls ssl_ntls ssl_sign_certificate ssl_sign_certificate_key ssl_enc_certificate \
+                                 ssl_enc_certificate_key proxy_ssl_ntls",
+    ),
+    (
+        "nginx_upstream_check_module and Tengine",
+        OWN_CHECKS,
+        "check check_keepalive_requests check_http_send check_http_expect_alive check_shm_size check_status \
+         check_fastcgi_param",
+    ),
+    (
+        "Tengine's module session_sticky",
+        OWN_STICKY,
+        "session_sticky session_sticky_hide_cookie session_sticky_header",
+    ),
+    ("Tengine and ngx_http_consistent_hash", OWN_HASH, "consistent_hash"),
+    ("Tengine", OWN_RESOLVE, "dynamic_resolve"),
+    ("ngx_http_dyups_module and Tengine", OWN_RESOLVE, "dyups_interface"),
+    (
+        "Tengine's module concat",
+        NO_PAGESPEED,
+        "concat concat_max_files concat_unique concat_types concat_delimiter \
+                                              concat_ignore_file_error",
+    ),
+    (
+        "Tengine's modules footer and trim_filter",
+        NO_SUBS,
+        "footer footer_types trim trim_js trim_css trim_types trim_jscss",
+    ),
+    (
+        "Tengine's module reqstat",
+        OWN_STATISTICS,
+        "req_status req_status_zone req_status_zone_add_indicator req_status_show \
+                                                 req_status_show_field req_status_bypass req_status_lazy",
+    ),
+    ("Tengine's module user_agent", OWN_MAP, "user_agent"),
+    ("Tengine's module sysguard", OWN_OVERLOAD, "sysguard"),
+    (
+        "Tengine's module limit_upstream",
+        OWN_QUEUE,
+        "limit_upstream_zone limit_upstream_conn limit_upstream_log_level",
+    ),
+    ("Tengine's dso", OWN_LOAD, "dso dso_load"),
+    (
+        "Tengine",
+        NO_MODULE,
+        "server_admin server_info server_tag tfs_pass tfs_upstream vnswrr xquic_ssl_certificate",
+    ),
+    ("ngx_http_proxy_connect_module", OWN_TUNNEL, "proxy_connect proxy_connect_allow"),
+    (
+        "lua-nginx-module",
         NO_SCRIPTS,
         "access_by_lua \
          access_by_lua_block access_by_lua_file body_filter_by_lua_block content_by_lua content_by_lua_block \
@@ -101,52 +195,72 @@ const GROUPS: &[(&str, &str, &str)] = &[
         "js_import js_content js_set js_access js_body_filter js_header_filter js_path \
          js_preload_object js_var js_periodic js_preread js_filter",
     ),
-    ("passenger", NO_PROGRAMS, "passenger_enabled passenger_root passenger_ruby"),
+    ("Phusion Passenger", NO_PROGRAMS, "passenger_enabled passenger_root passenger_ruby"),
     (
-        "modsecurity, naxsi",
+        "ModSecurity-nginx, naxsi and testcookie",
         NO_FIREWALL,
         "modsecurity modsecurity_rules modsecurity_rules_file modsecurity_rules_remote modsecurity_transaction_id \
          modsecurity_use_error_log naxsi naxsi_extended testcookie",
     ),
-    ("nchan", NO_CHANNELS, "nchan_publisher nchan_subscriber nchan_pubsub push_publisher push_subscriber"),
-    ("push_stream", NO_CHANNELS, "push_stream_publisher push_stream_subscriber"),
     (
-        "memc, redis, srcache",
-        NO_STORE,
-        "memc_pass redis_pass redis2_query redis2_pass srcache_fetch srcache_store",
+        "nchan and nginx-push-stream-module",
+        NO_CHANNELS,
+        "nchan_publisher nchan_subscriber nchan_pubsub push_publisher push_subscriber push_stream_publisher \
+         push_stream_subscriber",
     ),
-    ("upload_progress", NO_PROGRESS, "upload_progress track_uploads report_uploads"),
-    ("upload", NO_FORMS, "upload_pass upload_store"),
-    ("auth_pam", NO_PAM, "auth_pam auth_pam_service_name auth_pam_set_pam_env"),
-    ("upstream_fair", NO_FAIR, "fair"),
+    ("srcache-nginx-module", NO_STORE, "srcache_fetch srcache_store"),
+    ("memc-nginx-module", NO_STORE, "memc_pass"),
+    ("ngx_http_redis and redis2-nginx-module", NO_STORE, "redis_pass redis2_query redis2_pass"),
+    ("ngx_slowfs_cache", FILES_IN_MEMORY, "slowfs_cache slowfs_big_file_size slowfs_temp_path"),
+    ("nginx-upload-progress-module", NO_PROGRESS, "upload_progress track_uploads report_uploads"),
+    ("nginx-upload-module", NO_FORMS, "upload_pass upload_store"),
+    ("nginx-vod-module", NO_VOD, "vod"),
+    ("ngx_http_auth_pam_module", NO_PAM, "auth_pam auth_pam_service_name auth_pam_set_pam_env"),
+    ("nginx-upstream-fair", NO_FAIR, "fair"),
     (
-        "substitutions",
+        "ngx_http_substitutions_filter_module",
         NO_SUBS,
         "subs_filter subs_filter_types subs_filter_bypass subs_buffers subs_line_buffer_size",
     ),
-    ("pagespeed", NO_PAGESPEED, "pagespeed pagespeed_file_cache_path concat"),
-    ("rtmp", NO_RTMP, "rtmp rtmp_stat rtmp_stat_stylesheet rtmp_control rtmp_auto_push"),
+    ("ngx_pagespeed", NO_PAGESPEED, "pagespeed pagespeed_file_cache_path"),
+    ("nginx-rtmp-module", NO_RTMP, "rtmp rtmp_stat rtmp_stat_stylesheet rtmp_control rtmp_auto_push"),
     (
-        "third party",
+        "echo-nginx-module",
         THIRD_PARTY,
         "echo_foreach_split echo_end echo_subrequest echo_subrequest_async echo_read_request_body \
-         echo_request_body echo_abort_parent echo_before_body echo_after_body headers_more \
-         vhost_traffic_status_limit_traffic vhost_traffic_status_limit_traffic_by_set_key \
-         vhost_traffic_status_measure_status_codes vhost_traffic_status_set_by_filter rds_json xss_get",
+         echo_request_body echo_abort_parent echo_before_body echo_after_body",
     ),
+    (
+        "nginx-module-vts",
+        THIRD_PARTY,
+        "vhost_traffic_status_limit_traffic vhost_traffic_status_limit_traffic_by_set_key \
+         vhost_traffic_status_measure_status_codes vhost_traffic_status_set_by_filter",
+    ),
+    ("headers-more-nginx-module", THIRD_PARTY, "headers_more"),
+    ("rds-json-nginx-module and xss-nginx-module", THIRD_PARTY, "rds_json xss_get"),
 ];
 
-/// Reason, beginnings of names separated by spaces, for modules that have many: no directive of Myriad begins so.
-const BEGINNINGS: &[(&str, &str)] = &[
-    (NO_SCRIPTS, "lua_ js_"),
-    (NO_PROGRAMS, "passenger_"),
-    (NO_FIREWALL, "modsecurity_ naxsi_ testcookie_"),
-    (NO_CHANNELS, "nchan_ push_"),
-    (NO_STORE, "memc_ redis_ redis2_ srcache_"),
-    (NO_PROGRESS, "upload_progress"),
-    (NO_FORMS, "upload_"),
-    (NO_PAGESPEED, "pagespeed_"),
-    (NO_RTMP, "rtmp_"),
+/// Module, reason, beginnings of names separated by spaces, for modules that have many: no directive of Myriad begins so.
+const BEGINNINGS: &[(&str, &str, &str)] = &[
+    ("lua-nginx-module", NO_SCRIPTS, "lua_"),
+    ("njs", NO_SCRIPTS, "js_"),
+    ("Phusion Passenger", NO_PROGRAMS, "passenger_"),
+    ("ModSecurity-nginx, naxsi and testcookie", NO_FIREWALL, "modsecurity_ naxsi_ testcookie_"),
+    ("nchan and nginx-push-stream-module", NO_CHANNELS, "nchan_ push_"),
+    ("srcache-nginx-module", NO_STORE, "srcache_"),
+    ("memc-nginx-module", NO_STORE, "memc_"),
+    ("ngx_http_redis and redis2-nginx-module", NO_STORE, "redis_ redis2_"),
+    ("ngx_slowfs_cache", FILES_IN_MEMORY, "slowfs_"),
+    ("nginx-upload-progress-module", NO_PROGRESS, "upload_progress"),
+    ("nginx-upload-module", NO_FORMS, "upload_"),
+    ("nginx-vod-module", NO_VOD, "vod_"),
+    ("ngx_pagespeed", NO_PAGESPEED, "pagespeed_"),
+    ("nginx-rtmp-module", NO_RTMP, "rtmp_"),
+    ("Tengine's module sysguard", OWN_OVERLOAD, "sysguard_"),
+    ("ngx_http_dyups_module and Tengine", OWN_RESOLVE, "dyups_"),
+    ("Tengine", NO_MODULE, "tfs_ xquic_ xudp_"),
+    ("ngx_http_proxy_connect_module", OWN_TUNNEL, "proxy_connect_"),
+    ("Angie", OWN_RESOLVE, "docker_"),
 ];
 
 /// Ends of names, of Lua's many directives.
@@ -159,26 +273,27 @@ pub(crate) fn all() -> impl Iterator<Item = KnownDirective> {
     })
 }
 
-/// Why a directive of this name is refused, if it is known.
-pub(crate) fn known(name: &str) -> Option<&'static str> {
-    static BY_NAME: OnceLock<HashMap<&'static str, &'static str>> = OnceLock::new();
-    let by_name = BY_NAME.get_or_init(|| all().map(|directive| (directive.name, directive.reason)).collect());
+/// Returns what is known of a directive of this name.
+pub(crate) fn known(name: &str) -> Option<KnownDirective> {
+    static BY_NAME: OnceLock<HashMap<&'static str, KnownDirective>> = OnceLock::new();
+    let by_name = BY_NAME.get_or_init(|| all().map(|directive| (directive.name, directive)).collect());
     by_name.get(name).copied().or_else(|| of_family(name))
 }
 
-/// The same of a name that the table lacks, by how it begins or ends.
-fn of_family(name: &str) -> Option<&'static str> {
-    let named = name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
-    let begins = || {
-        BEGINNINGS.iter().find(|(_, beginnings)| {
-            beginnings.split_whitespace().any(|beginning| name.starts_with(beginning))
-        })
-    };
-    if !named {
+/// Returns what is known of a name that the table lacks, by how it begins or ends.
+fn of_family(name: &str) -> Option<KnownDirective> {
+    if !name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')) {
         return None;
     }
-    let ends = || ENDS.iter().any(|end| name.ends_with(end)).then_some(NO_SCRIPTS);
-    begins().map(|(reason, _)| *reason).or_else(ends)
+    let begins = BEGINNINGS.iter().find_map(|&(module, reason, beginnings)| {
+        let begins = beginnings.split_whitespace().any(|beginning| name.starts_with(beginning));
+        begins.then_some(KnownDirective { name: "", module, reason })
+    });
+    let ends = || {
+        let ends = ENDS.iter().any(|end| name.ends_with(end));
+        ends.then_some(KnownDirective { name: "", module: "lua-nginx-module", reason: NO_SCRIPTS })
+    };
+    begins.or_else(ends)
 }
 
 #[cfg(test)]
@@ -186,20 +301,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_of_names_are_refused_with_their_remedy() {
-        assert_eq!(known("memc_connect_timeout"), Some(NO_STORE));
-        assert_eq!(known("upload_progress_json_output"), Some(NO_PROGRESS));
-        assert_eq!(known("upload_cleanup"), Some(NO_FORMS));
-        assert_eq!(known("balancer_by_lua_block"), Some(NO_SCRIPTS));
-        assert_eq!(known("js_main/handler.js"), None, "no name of a directive");
-        assert_eq!(known("memcache"), None);
+    fn families_of_names_are_refused_with_their_module_and_remedy() {
+        let found = |name: &str| known(name).map(|directive| (directive.module, directive.reason));
+        assert_eq!(found("memc_connect_timeout"), Some(("memc-nginx-module", NO_STORE)));
+        assert_eq!(found("upload_progress_json_output"), Some(("nginx-upload-progress-module", NO_PROGRESS)));
+        assert_eq!(found("upload_cleanup"), Some(("nginx-upload-module", NO_FORMS)));
+        assert_eq!(found("balancer_by_lua_block"), Some(("lua-nginx-module", NO_SCRIPTS)));
+        assert_eq!(found("vod_fallback_upstream_location"), Some(("nginx-vod-module", NO_VOD)));
+        assert_eq!(found("slowfs_cache_path"), Some(("ngx_slowfs_cache", FILES_IN_MEMORY)));
+        assert_eq!(found("acme_client"), Some(("Angie's module acme", OWN_ACME)));
+        assert_eq!(found("js_main/handler.js"), None, "no name of a directive");
+        assert_eq!(found("memcache"), None);
     }
 
     #[test]
     fn no_family_hides_a_name_of_the_table() {
         for directive in all() {
             assert!(
-                of_family(directive.name).is_none_or(|reason| reason == directive.reason),
+                of_family(directive.name).is_none_or(|family| family.reason == directive.reason),
                 "{}",
                 directive.name
             );

@@ -7,7 +7,7 @@ use super::survey::MAX_FINDINGS;
 use crate::{
     diagnostic::Diagnostic,
     parsed::{Node, Word},
-    registry::{Arguments, Arity, Contexts, Directive, NOT_YET, Registry, Status, known},
+    registry::{Arguments, Arity, Contexts, Directive, KnownDirective, NOT_YET, Registry, Status, known},
     span::Span,
 };
 
@@ -99,7 +99,7 @@ fn find<'r>(
         return Err(Box::new(unknown(registry, node, &name, suggests)));
     };
     if let Status::Refused(reason) = row.status {
-        let message = refusal(&name, reason);
+        let message = format!("\"{name}\" is a known directive, not supported by Myriad: {reason}");
         return Err(Box::new(Diagnostic::error(node.name.span, message)));
     }
     if row.contexts.contains(context) {
@@ -113,16 +113,20 @@ fn find<'r>(
     Err(Box::new(diagnostic))
 }
 
-/// `reason` is [`NOT_YET`], or completes the sentence.
-fn refusal(name: &str, reason: &str) -> String {
-    let support = if reason == NOT_YET { "" } else { "not supported by Myriad: " };
-    format!("\"{name}\" is a known directive, {support}{reason}")
+/// The error about a directive that is known and not supported. The directives of one module share the cause.
+fn refusal(name: &str, span: Span, known: KnownDirective) -> Diagnostic {
+    let KnownDirective { module, reason, .. } = known;
+    if reason == NOT_YET {
+        return Diagnostic::error(span, format!("\"{name}\" is a directive of {module}, {reason}"));
+    }
+    let message = format!("\"{name}\" is a directive of {module}, not supported by Myriad: {reason}");
+    Diagnostic::error(span, message).cause(module)
 }
 
 fn unknown(registry: &Registry, node: &Node, name: &str, suggests: bool) -> Diagnostic {
     let span = node.name.span;
-    if let Some(reason) = known(name) {
-        return Diagnostic::error(span, refusal(name, reason));
+    if let Some(known) = known(name) {
+        return refusal(name, span, known);
     }
     let diagnostic = Diagnostic::error(span, format!("unknown directive \"{name}\""));
     let near = if suggests { registry.nearest_directive(&name.to_ascii_lowercase()) } else { None };

@@ -16,7 +16,7 @@ pub(super) struct Lost {
     /// Text was not understood at all: any name may have stood there.
     is_anything: bool,
     unbalanced: Vec<FileId>,
-    /// Directives that may hold words of the next one; sorted.
+    /// Directives that may hold words of the next one, or were not read as they were meant; sorted.
     unfinished: Vec<Span>,
 }
 
@@ -32,7 +32,7 @@ impl Lost {
             names: HashSet::new(),
             is_anything: parsed.errors.len() > parsed.unfinished.len(),
             unbalanced: parsed.unbalanced.clone(),
-            unfinished: parsed.unfinished.clone(),
+            unfinished: [&parsed.unfinished[..], &parsed.damaged].concat(),
         };
         lost.unfinished.sort_unstable();
         if !at.is_empty() {

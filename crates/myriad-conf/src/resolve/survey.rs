@@ -1,6 +1,7 @@
 //! What was found in a configuration, and how much of it is told.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use super::lost::Lost;
 use crate::{
@@ -49,7 +50,8 @@ impl Survey {
     /// # Errors
     /// Everything that was found, where there is an error among it.
     pub fn into_model(self) -> Result<Model, Vec<Diagnostic>> {
-        let Self { model, mut findings, uncounted, .. } = self;
+        let Self { model, findings, uncounted, .. } = self;
+        let mut findings = gathered(findings);
         if !has_errors(&findings) {
             return Ok(Model { warnings: findings, ..model });
         }
@@ -60,6 +62,33 @@ impl Survey {
         }
         Err(findings)
     }
+}
+
+/// Merges findings of one cause into the first of them, which lists the places of the others.
+fn gathered(findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut first: HashMap<(u8, String), usize> = HashMap::new();
+    let mut gathered: Vec<Diagnostic> = Vec::with_capacity(findings.len());
+    for finding in findings {
+        let key = match finding.repeats.as_ref().and_then(|repeats| repeats.cause) {
+            Some(cause) => cause.to_owned(),
+            // The related places differ where the message does not.
+            None if !finding.related.is_empty() || finding.span == Span::default() => {
+                gathered.push(finding);
+                continue;
+            }
+            None => [finding.message.as_str(), &finding.help.join("\n")].join("\n"),
+        };
+        match first.entry((finding.severity as u8, key)) {
+            Entry::Occupied(known) => {
+                gathered[*known.get()].repeats.get_or_insert_default().also.push(finding.span);
+            }
+            Entry::Vacant(new) => {
+                new.insert(gathered.len());
+                gathered.push(finding);
+            }
+        }
+    }
+    gathered
 }
 
 fn has_errors(findings: &[Diagnostic]) -> bool {

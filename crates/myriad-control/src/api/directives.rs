@@ -43,7 +43,12 @@ fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
                 api.write = args.choice(index, &[("write=on", true), ("write=off", false)])?;
                 written = Some(args.text(index)?.span);
             }
-            _ => return Err(args.invalid(index, "`write=on|off`, `zone=NAME` or `secret_sha256=HASH`")),
+            _ => {
+                let error = args.invalid(index, "`write=on|off`, `zone=NAME` or `secret_sha256=HASH`");
+                let is_path = word.starts_with(b"/");
+                let help = "a path is Angie's syntax: write \"api;\", whose paths below the location are those of NGINX Plus";
+                return Err(if is_path { error.help(help) } else { error });
+            }
         }
     }
     let is_open = api.write && api.scope.secret.is_none();
