@@ -8,6 +8,7 @@ use crate::{
     model::{AcmeCertificateConf, AcmeIdentifier, AcmeIssuerConf, HttpConf, ServerConf, ServerName},
     parsed::Node,
     registry::{Contexts, Set, nearest},
+    span::Span,
     text::Text,
 };
 
@@ -47,17 +48,14 @@ impl Builder<'_> {
         (self.findings.len() == errors || !issuer.uri.value.is_empty()).then_some(issuer)
     }
 
-    /// Every `acme_certificate` has an issuer and names; `$acme_certificate` stands in servers that have one.
+    /// Checks that every `acme_certificate` has an issuer and names, and that servers with `$acme_certificate` have one.
     pub(super) fn check_acme(&mut self, http: &mut HttpConf) {
         let issuers: Vec<String> = http.acme_issuers.iter().map(|issuer| issuer.name.clone()).collect();
-        let outside = http.settings.tls.certificates.iter().chain(&http.settings.tls.keys);
-        for text in outside.filter(|text| is_variable(text)) {
-            let message = format!("\"{}\" belongs into a server with \"acme_certificate\"", text.lossy());
-            self.findings.push(Diagnostic::error(text.span, message));
-        }
+        let tls = &http.settings.tls;
+        let inherited: Vec<Span> = tls.certificates.iter().chain(&tls.keys).map(|text| text.span).collect();
         for server in &mut http.servers {
             let Some(mut certificate) = server.acme.take() else {
-                self.check_no_acme(server);
+                self.check_no_acme(server, &inherited);
                 continue;
             };
             self.check_issuer(&certificate.issuer, &issuers);
@@ -66,17 +64,28 @@ impl Builder<'_> {
         }
     }
 
-    fn check_no_acme(&mut self, server: &ServerConf) {
+    /// Refuses `$acme_certificate` written in a server without `acme_certificate`. If the variable is inherited from `http`, the server
+    /// has no certificate, as in nginx; a warning is added if it listens with TLS.
+    fn check_no_acme(&mut self, server: &ServerConf, inherited: &[Span]) {
         let tls = &server.settings.tls;
+        let help = "write acme_certificate ISSUER; in the server";
         for text in tls.certificates.iter().chain(&tls.keys).filter(|text| is_variable(text)) {
+            if inherited.contains(&text.span) {
+                continue;
+            }
             let said = self.findings.iter().any(|finding| finding.span == text.span);
             if !said {
                 let message = format!("\"{}\" stands in a server without \"acme_certificate\"", text.lossy());
-                self.findings.push(
-                    Diagnostic::error(text.span, message)
-                        .help("write acme_certificate ISSUER; in the server"),
-                );
+                self.findings.push(Diagnostic::error(text.span, message).help(help));
             }
+        }
+        let tls_listen = server.listens.iter().find(|listen| listen.ssl || listen.quic);
+        let has_other = tls.certificates.iter().any(|text| !is_variable(text));
+        let lacks = tls.certificates.iter().any(|text| inherited.contains(&text.span) && is_variable(text));
+        if let Some(listen) = tls_listen.filter(|_| lacks && !has_other) {
+            let message = "this server inherits \"ssl_certificate $acme_certificate\" and has no \"acme_certificate\": \
+                           all its TLS handshakes fail";
+            self.findings.push(Diagnostic::warning(listen.span, message).help(help));
         }
     }
 

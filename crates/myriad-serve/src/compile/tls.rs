@@ -4,13 +4,26 @@ use std::sync::Arc;
 
 use myriad_acme::Staple;
 use myriad_conf::model::ServerConf;
-use myriad_conf::settings::{Http3Settings, OriginTlsSettings, Settings};
+use myriad_conf::settings::{Http3Settings, OriginTlsSettings, Settings, TlsSettings};
 use myriad_conf::{Diagnostic, Span, Text};
-use myriad_tls::{ClientRules, Files, NamedCertificates, OriginConfig, ServerParts};
+use myriad_tls::{ClientRules, Files, NamedCertificates, OriginConfig, ServerParts, is_ordered};
 use rustls::ServerConfig;
 
 use super::Compile;
 use myriad_exchange::runtime::{NamedPair, OriginTlsPlace, PlannedStaple, ServerTls};
+
+/// Returns the settings without `$acme_certificate`, for a server without `acme_certificate`.
+fn without_ordered(settings: &TlsSettings) -> TlsSettings {
+    let mut own = TlsSettings { certificates: Vec::new(), keys: Vec::new(), ..settings.clone() };
+    for (index, certificate) in settings.certificates.iter().enumerate() {
+        let key = settings.keys.get(index);
+        if !is_ordered(certificate) && !key.is_some_and(is_ordered) {
+            own.certificates.push(certificate.clone());
+            own.keys.extend(key.cloned());
+        }
+    }
+    own
+}
 
 impl<'a> Compile<'a> {
     fn tls_files(&self) -> Files<'a> {
@@ -22,7 +35,7 @@ impl<'a> Compile<'a> {
         result.map_err(|error| self.errors.push(*error)).ok()
     }
 
-    /// As nginx, whether its own `listen` says `ssl` or that of another server on the same address.
+    /// Compiles the TLS settings of a server, even if only another server on the same address has `listen … ssl`, as in nginx.
     pub(super) fn tls(&mut self, server: &ServerConf) -> ServerTls {
         let settings = &server.settings.tls;
         if settings.reject_handshake {
@@ -32,16 +45,25 @@ impl<'a> Compile<'a> {
             return ServerTls::None;
         }
         let ordered = self.acme_slot(server);
-        let staples = self.staples(&server.settings);
+        let own;
+        let mut settings: &TlsSettings = settings;
+        if ordered.is_none() && settings.certificates.iter().any(is_ordered) {
+            // The server inherits `ssl_certificate $acme_certificate` from `http` and has no `acme_certificate`.
+            own = without_ordered(settings);
+            settings = &own;
+            if settings.certificates.is_empty() {
+                return ServerTls::Rejects;
+            }
+        }
+        let staples = self.staples(&server.settings, settings);
         let files = self.tls_files();
         let parts = ServerParts { settings, files, ordered: ordered.as_ref(), staples: &staples };
         let config = myriad_tls::server_config(&parts, &mut self.around.kept.tls);
         self.made(config).map_or(ServerTls::None, |config| ServerTls::Speaks(Arc::new(config)))
     }
 
-    /// The staples of a server's certificates, in their order; none for one that has none.
-    fn staples(&mut self, server: &Settings) -> Vec<Option<Arc<Staple>>> {
-        let settings = &server.tls;
+    /// Returns the OCSP staples of a server's certificates, in their order.
+    fn staples(&mut self, server: &Settings, settings: &TlsSettings) -> Vec<Option<Arc<Staple>>> {
         if !settings.stapling || settings.stapling_file.is_some() {
             return Vec::new();
         }
