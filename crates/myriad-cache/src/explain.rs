@@ -1,13 +1,17 @@
 //! What the steps of a page's journey tell of a request that is only explained: what the origin would be asked, how the cache
 //! decides, and where the journey stops, since the next step would have an effect.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use myriad_http::Known;
-use myriad_policy::{BypassReason, StatusMatch};
+use myriad_policy::{BypassReason, CacheStatus, StatusMatch};
 use myriad_script::Template;
 
+use crate::esi;
 use crate::next::{Cached, Next, Occasion, PassReason};
 use myriad_exchange::exchange::Step;
-use myriad_exchange::exchange::{Exchange, Request, Sink};
+use myriad_exchange::exchange::{Exchange, Line, Request, Sink};
 use myriad_exchange::runtime::{CachePlace, OriginLabel, OriginPlace, Target};
 
 /// Tells what the origin of the place would be asked.
@@ -47,6 +51,47 @@ pub(crate) fn unread(exchange: &mut Exchange, cache: &CachePlace, reason: Bypass
     sink.note("cache", "read", format!("no: {why}"), None);
 }
 
+/// Explains a known visitor's request (`esi_known_cookies`), which reads the cache as an anonymous visitor's request for the same page.
+pub(crate) fn known(exchange: &mut Exchange, cached: Cached<'_>) -> Step {
+    let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };
+    let lines = Rc::new(CacheLines::default());
+    let shared: Rc<dyn Sink> = Rc::clone(&lines) as _;
+    let is_served = esi::explain(exchange, &shared);
+    let lines = lines.0.take();
+    let has_read = lines.iter().any(|line| line.text == "read" && line.outcome == "yes");
+    let read = match is_served {
+        Some(true) => "yes: the page of anonymous visitors, with the parts of this visitor",
+        None if has_read => {
+            "yes, if its origin has marked the page for known visitors (see esi_known_cookies); otherwise the origin is asked"
+        }
+        None | Some(false) => {
+            exchange.request.cache.shown.status = Some(CacheStatus::Bypass);
+            zone(&*sink, cached.cache);
+            let why = why(exchange, cached.cache, BypassReason::PersonalCookie);
+            let read = format!("no: {why}, and the cache has no page for known visitors");
+            sink.note("cache", "read", read, None);
+            return stop(exchange, cached, &Next::Pass(PassReason::NotCut));
+        }
+    };
+    for line in lines {
+        let outcome = if line.text == "read" { read.to_owned() } else { line.outcome };
+        sink.note(line.topic, line.text, outcome, line.span);
+    }
+    stopped(exchange)
+}
+
+/// The lines about the cache of a request that is part of an explained one.
+#[derive(Default)]
+struct CacheLines(RefCell<Vec<Line>>);
+
+impl Sink for CacheLines {
+    fn take(&self, line: Line) {
+        if line.topic == "cache" {
+            self.0.borrow_mut().push(line);
+        }
+    }
+}
+
 fn zone(sink: &dyn Sink, cache: &CachePlace) {
     sink.note("cache", format!("zone {}", cache.zone.zone.name()), "", None);
 }
@@ -67,6 +112,12 @@ pub(crate) fn uncached(exchange: &Exchange) -> Step {
 /// Ends the explanation before a step that has an effect, and tells what that step would do.
 pub(crate) fn stop(exchange: &mut Exchange, cached: Cached<'_>, next: &Next) -> Step {
     let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };
+    if let Next::Open(page, _) = next
+        && exchange.request.cache.journey.stored_only
+        && !esi::is_for_known(page)
+    {
+        return Step::Error(esi::IN_VAIN);
+    }
     let say = |text: &str, outcome: String| sink.note("cache", text, outcome, None);
     let cache = cached.cache;
     let refused = match next {
@@ -225,13 +276,9 @@ fn duration(ms: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-    use std::rc::Rc;
-
     use super::*;
     use crate::journey;
     use crate::testing::{head, held, set_method, site, site_of, store};
-    use myriad_exchange::exchange::Line;
     use myriad_serve::testing::TestSite;
 
     #[derive(Default)]

@@ -67,6 +67,9 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
             Next::Serve(page, status) => serve::run(exchange, cached, page, status),
             Next::Seek => disk::seek(exchange, cached),
             Next::Stale(page) => stale::run(exchange, cached, page),
+            Next::Known if exchange.request.received.sink.is_some() => {
+                return explain::known(exchange, cached);
+            }
             next if exchange.request.received.sink.is_some() => {
                 return explain::stop(exchange, cached, &next);
             }

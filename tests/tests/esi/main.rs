@@ -1,6 +1,7 @@
 //! ESI: known visitors served from the cache, with parts that are theirs.
 
 mod everybody;
+mod explained;
 mod origin;
 mod sessions;
 mod visitors;

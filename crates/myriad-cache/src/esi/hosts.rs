@@ -21,6 +21,17 @@ enum Seen {
     Tried(u64),
 }
 
+impl Seen {
+    fn is_current(self, now: u64) -> bool {
+        let (Self::Cuts(until) | Self::Tried(until)) = self;
+        now < until
+    }
+
+    fn allows_fetch(self) -> bool {
+        matches!(self, Self::Cuts(_))
+    }
+}
+
 static SEEN: LazyLock<(RandomState, Mutex<Lru<u64, Seen>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(HOSTS))));
 
@@ -29,17 +40,23 @@ pub(super) fn speaks(host: &[u8], now: u64) {
     SEEN.1.lock().insert(SEEN.0.hash_one(host), Seen::Cuts(now + SPEAKS_MS), 1);
 }
 
-/// Whether a known visitor may cause the fetch of a page for everybody.
+/// Returns whether a known visitor may cause the fetch of a page for everybody, and counts this as an attempt.
 pub(super) fn may_fetch(host: &[u8], now: u64) -> bool {
     let host = SEEN.0.hash_one(host);
     let mut seen = SEEN.1.lock();
-    match seen.get(&host) {
-        Some(Seen::Cuts(until)) if now < *until => return true,
-        Some(Seen::Tried(until)) if now < *until => return false,
-        _ => {}
+    match seen.get(&host).copied() {
+        Some(known) if known.is_current(now) => known.allows_fetch(),
+        _ => {
+            seen.insert(host, Seen::Tried(now + PAUSE_MS), 1);
+            true
+        }
     }
-    seen.insert(host, Seen::Tried(now + PAUSE_MS), 1);
-    true
+}
+
+/// Returns what [`may_fetch`] would return, without counting an attempt.
+pub(super) fn would_fetch(host: &[u8], now: u64) -> bool {
+    let seen = SEEN.1.lock().get(&SEEN.0.hash_one(host)).copied();
+    seen.is_none_or(|known| !known.is_current(now) || known.allows_fetch())
 }
 
 #[cfg(test)]
@@ -50,6 +67,15 @@ mod tests {
     fn host_that_has_no_such_page_is_tried_once_a_minute() {
         let host = b"never.test";
         assert!(may_fetch(host, 0) && !may_fetch(host, PAUSE_MS - 1) && may_fetch(host, PAUSE_MS));
+    }
+
+    #[test]
+    fn explanation_is_no_attempt() {
+        let host = b"explained.test";
+        assert!(would_fetch(host, 0) && would_fetch(host, 0) && may_fetch(host, 0));
+        assert!(!would_fetch(host, PAUSE_MS - 1) && would_fetch(host, PAUSE_MS));
+        speaks(host, PAUSE_MS);
+        assert!(would_fetch(host, PAUSE_MS + 1));
     }
 
     #[test]

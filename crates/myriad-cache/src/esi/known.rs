@@ -4,11 +4,12 @@
 //! whatever those rules read. What a stranger may not have from the cache, the visitor asks the origin for, as ever.
 
 use std::hash::{BuildHasher, RandomState};
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use myriad_bounded::Lru;
 use myriad_esi::Cut;
-use myriad_exchange::exchange::{Answer, Exchange, MadeFrom, Request, Step};
+use myriad_exchange::exchange::{Answer, Exchange, MadeFrom, Request, Sink, Step};
 use myriad_exchange::runtime::CachePlace;
 use myriad_exchange::subrequest;
 use myriad_http::Method;
@@ -46,7 +47,7 @@ struct Useless {
 static OF_NO_USE: LazyLock<(RandomState, Mutex<Lru<u64, Useless>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(USELESS))));
 
-/// Whether a request that bypasses the cache for its personal cookies may read a page that allows it.
+/// Returns whether a request that bypasses the cache for its personal cookies can get a page that allows known visitors.
 pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
     let Some(rules) = rules::of(request).filter(|rules| !rules.cookies.known.is_empty()) else {
         return false;
@@ -57,7 +58,6 @@ pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
     matches!(head.method(), Method::Get | Method::Head)
         && !request.is_subrequest()
         && !request.cache.journey.stored_only
-        && request.received.sink.is_none()
         && pairs(head.fields()).all(is_harmless)
         && pairs(head.fields()).any(is_known)
 }
@@ -94,15 +94,20 @@ fn would_be_in_vain(request: &Request, next: &Next) -> bool {
         Next::Pass(_) | Next::PassBody(_) => true,
         Next::Claim(_) | Next::Lead(_) | Next::Refresh(..) if request.cache.journey.fetches_nothing => true,
         Next::Claim(page) | Next::Lead(page) => {
-            page.as_ref().is_some_and(is_for_others)
-                || !hosts::may_fetch(&request.route.host, request.received.at_ms)
+            let (host, now) = (&request.route.host, request.received.at_ms);
+            // An explanation is not counted as an attempt.
+            let may_fetch =
+                if request.received.sink.is_some() { hosts::would_fetch } else { hosts::may_fetch };
+            page.as_ref().is_some_and(is_for_others) || !may_fetch(host, now)
         }
         Next::Refresh(page, _) => is_for_others(page),
         _ => false,
     }
 }
 
-async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<Answer> {
+/// Returns the request of an anonymous visitor for the same page, and the hash of the page; `None` if a recent fetch of the page was of
+/// no use to known visitors.
+fn anonymous_request(exchange: &mut Exchange) -> Option<(u64, Box<Exchange>)> {
     let request = &exchange.request;
     let page = OF_NO_USE.0.hash_one((&request.route.host, request.scheme(), request.received.head.target()));
     let now = request.received.at_ms;
@@ -112,6 +117,27 @@ async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<Answer> {
     }
     let mut stranger = exchange.stranger()?;
     stranger.request.cache.journey.stored_only = true;
+    Some((page, stranger))
+}
+
+/// Explains how a known visitor gets the page of anonymous visitors. Returns whether the page is for known visitors, `None` if only its
+/// file or its origin says so; `Some(false)` if the visitor's request is passed to the origin.
+pub(crate) fn explain(exchange: &mut Exchange, sink: &Rc<dyn Sink>) -> Option<bool> {
+    let Some((_, mut stranger)) = anonymous_request(exchange) else { return Some(false) };
+    stranger.request.received.sink = Some(Rc::clone(sink));
+    let engine = stranger.request.site.engine;
+    let answer = engine.explain_subrequest(&mut stranger)?;
+    let MadeFrom::Page(page) = &answer.made_from else { return Some(false) };
+    Some(is_for_known(page))
+}
+
+/// Returns whether known visitors can get a page: its origin has marked it, and the parts of visitors are cut out of it.
+pub(crate) fn is_for_known(page: &Page) -> bool {
+    cut_of(page).is_some_and(|cut| cut.known)
+}
+
+async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<Answer> {
+    let (page, stranger) = anonymous_request(exchange)?;
     let mut came = subrequest::ask(stranger).await;
     // It is counted once, as the visitor's.
     let shown = std::mem::take(&mut came.exchange().request.cache.shown);

@@ -33,7 +33,7 @@ pub const OWN_FIELDS: [&[u8]; 3] = [b"x-myriad-esi", b"x-myriad-private-purge", 
 pub(crate) use changes::watch;
 pub(crate) use cutting::{Cutting, is_filled, is_marked, uncut};
 pub(crate) use filling::fill_for_everybody;
-pub(crate) use known::{IN_VAIN, is_in_vain, may_read, run};
+pub(crate) use known::{IN_VAIN, explain, is_for_known, is_in_vain, may_read, run};
 pub(crate) use passing::respond;
 pub use settings::is_on;
 

@@ -275,4 +275,6 @@ pub trait Engine: Sync {
     /// # Errors
     /// Nobody listens where it is asked for; the machine has no descriptors left.
     fn explain(&'static self, runtime: &Arc<Runtime>, question: &Question) -> Result<Vec<Line>, String>;
+    /// Explains a subrequest that has a sink, up to the first step with an effect. Returns its answer if it needs no such step.
+    fn explain_subrequest(&'static self, exchange: &mut Exchange) -> Option<Answer>;
 }

@@ -40,6 +40,16 @@ impl Engine for Phases {
     fn explain(&'static self, runtime: &Arc<Runtime>, question: &Question) -> Result<Vec<Line>, String> {
         explain_running(self, runtime, question)
     }
+
+    fn explain_subrequest(&'static self, exchange: &mut Exchange) -> Option<Answer> {
+        match run(exchange, Entry::Server) {
+            Decision::Ready(answer) => Some(answer),
+            Decision::Wait(pending) => {
+                pending.explain(exchange);
+                None
+            }
+        }
+    }
 }
 
 /// Waits for what the phases could not give at once, and goes on until there is an answer.
