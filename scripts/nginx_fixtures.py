@@ -4,13 +4,15 @@ import contextlib
 import io
 import json
 import pathlib
+import socket
+import sys
 import tempfile
 
 from nginx_answers import answered, differences, plan_of
 from nginx_templates import filled
 from nginx_text import Broken, Rewriting, below, directives
 from nginx_trees import fences_of
-from nginx_trials import group_of
+from nginx_trials import asked, group_of, isolation
 
 # A template, and all texts that it can produce.
 TEMPLATES = [
@@ -127,7 +129,20 @@ def self_check(program):
     if list(program.sources_of(listed)) != [("a/b", ["/x/", "*.conf"]), ("c/d", ["*"])]:
         yield "self-check: the list of sources is not read"
     yield from self_check_answers()
+    yield from self_check_isolation()
     yield from self_check_run(program)
+
+
+# Fails if the port of the only argument is in use, or if connections to this machine are not possible.
+BIND = "import socket, sys; a = socket.create_server(('127.0.0.1', int(sys.argv[1]))); socket.create_connection(a.getsockname())"
+
+
+def self_check_isolation():
+    """Returns the errors if a port that is in use on this machine is not free for a test."""
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        code, said = asked([sys.executable, "-c", BIND, str(holder.getsockname()[1])])
+    if isolation() and code:
+        yield f"self-check: a port in use is not free for a test: {said}"
 
 
 def self_check_answers():
