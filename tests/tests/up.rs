@@ -33,7 +33,7 @@ impl Up {
         wait_patiently_for("scripts/up", Duration::from_mins(5), || {
             let ended = self.child.try_wait().expect("wait");
             assert!(ended.is_none(), "scripts/up ended:\n{}", self.said());
-            self.said().contains("Ctrl-C stops all of it")
+            self.said().contains("Ctrl-C stops all processes")
         });
     }
 
