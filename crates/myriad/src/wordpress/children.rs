@@ -16,12 +16,8 @@ pub(super) fn parse(value: &str) -> Result<u32, String> {
     })
 }
 
-/// `pm.max_children` of the pool that listens at an address, in the form of `fastcgi_pass`.
-pub(super) fn of_pool(php: &str) -> Option<u32> {
-    pool::installed(php)?.children
-}
-
-/// The same, first by the files of the php-fpm that runs.
+/// `pm.max_children` of the pool that listens at an address, in the form of `fastcgi_pass`: by the files of the php-fpm that runs, else by
+/// those of the installed versions.
 pub(crate) fn of_running(php: &str) -> Option<u32> {
     pool::running(php)?.children
 }

@@ -25,13 +25,18 @@ pub(super) struct Pool {
 
 /// The pool that listens at an address (in the form of `fastcgi_pass`), by the files of the installed versions. Files that cannot be
 /// read are skipped.
-pub(super) fn installed(php: &str) -> Option<Pool> {
+fn installed(php: &str) -> Option<Pool> {
     of_versions(Path::new(FOLDERS), php)
 }
 
-/// The same, first by the files of the php-fpm masters that run, whose names are in the titles of the processes.
+/// The same, first by the files of the php-fpm masters that root or the caller runs: another user could name any file in the title of a
+/// process.
 pub(super) fn running(php: &str) -> Option<Pool> {
-    of_masters(php, |_, _| true).or_else(|| installed(php))
+    let own = rustix::process::geteuid().as_raw();
+    let is_trusted = |process: &Path, _: &Path| {
+        std::fs::metadata(process).is_ok_and(|known| [0, own].contains(&known.uid()))
+    };
+    of_masters(php, is_trusted).or_else(|| installed(php))
 }
 
 /// The same, only by files that root alone can write, of masters that root runs: any user can give a process this title.
@@ -46,13 +51,31 @@ pub(super) fn of_administrator(php: &str) -> Option<Pool> {
 fn of_masters(php: &str, accepts: impl Fn(&Path, &Path) -> bool) -> Option<Pool> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
     let files = processes.filter_map(|process| {
-        let title = std::fs::read(process.join("cmdline")).ok()?;
-        let title = String::from_utf8_lossy(&title);
-        let file = title.strip_prefix("php-fpm: master process (")?.split(')').next()?;
-        Some(PathBuf::from(file)).filter(|file| accepts(&process, file))
+        let line = std::fs::read(process.join("cmdline")).ok()?;
+        let folder = std::fs::read_link(process.join("cwd")).unwrap_or_else(|_| "/".into());
+        file_of_master(&String::from_utf8_lossy(&line), &folder).filter(|file| accepts(&process, file))
     });
     let mut texts = files.map(|file| text_of(&with_included(file)));
     texts.find_map(|text| of_text(&text, php))
+}
+
+/// Returns the configuration file of a master process of php-fpm, from its title (`php-fpm: master process (FILE)`) or its option `-y`.
+/// Relative names start at its folder.
+fn file_of_master(line: &str, folder: &Path) -> Option<PathBuf> {
+    if let Some(title) = line.strip_prefix("php-fpm: ") {
+        let file = title.strip_prefix("master process (")?.split(')').next()?;
+        return Some(folder.join(file));
+    }
+    let mut words = line.split('\0');
+    let program = Path::new(words.next()?).file_name()?.to_str()?;
+    if !program.starts_with("php-fpm") {
+        return None;
+    }
+    let words: Vec<&str> = words.collect();
+    let value = |option: &str| words.iter().position(|word| *word == option).and_then(|at| words.get(at + 1));
+    let joined = || words.iter().find_map(|word| word.strip_prefix("--fpm-config="));
+    let file = value("-y").or_else(|| value("--fpm-config")).copied().or_else(joined)?;
+    (!file.is_empty()).then(|| folder.join(file))
 }
 
 /// The same below a folder of versions. Files of one version are one text: a later one may add settings to a pool.
@@ -165,6 +188,20 @@ mod tests {
         let named = "[a]\nlisten = localhost:9000\npm.max_children = 3";
         assert_eq!(children_of(named, "127.0.0.1:9000"), Some(3));
         assert_eq!(children_of(named, "10.0.0.1:9000"), None);
+    }
+
+    #[test]
+    fn file_of_a_master_is_in_its_title_or_its_options() {
+        let file = |line: &str| file_of_master(line, Path::new("/srv"));
+        let path = |path: &str| Some(PathBuf::from(path));
+        let title = "php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)\0\0";
+        assert_eq!(file(title), path("/etc/php/8.2/fpm/php-fpm.conf"));
+        assert_eq!(file("/usr/sbin/php-fpm8.2\0-y\0/a/fpm.conf\0-F\0"), path("/a/fpm.conf"));
+        assert_eq!(file("php-fpm\0-F\0--fpm-config\0fpm.conf\0"), path("/srv/fpm.conf"));
+        assert_eq!(file("php-fpm\0--fpm-config=/b.conf\0"), path("/b.conf"));
+        for other in ["php-fpm: pool www\0", "php-fpm\0-F\0", "vim\0-y\0/etc/shadow\0", "", "php-fpm\0-y\0"] {
+            assert_eq!(file(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Options {
 
     /// How many children a pool of php-fpm has.
     fn children_of(&self, php: &str) -> u32 {
-        self.children.or_else(|| children::of_pool(php)).unwrap_or(children::UNKNOWN)
+        self.children.or_else(|| children::of_running(php)).unwrap_or(children::UNKNOWN)
     }
 }
 
