@@ -303,7 +303,11 @@ fn preset_serves_a_domain_by_https_once_its_certificate_is_there() {
     place.write("site/style.css", "a { color: red }");
     let mut command = Command::new(myriad_tests::binary());
     let (http_port, tls_port) = (place.port.to_string(), place.fill("@TLS@"));
-    command.arg("wordpress").arg("--root").arg(place.path("site")).args(["--php", "127.0.0.1:1"]);
+    command.arg("wordpress").arg("--root").arg(place.path("site")).args([
+        "--php",
+        "127.0.0.1:1",
+        "--php-later",
+    ]);
     command.arg("--prefix").arg(place.folder()).args(["--domain", "one.test,www.one.test"]);
     command.args([
         "--listen",

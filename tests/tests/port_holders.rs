@@ -9,7 +9,11 @@ use rustix::process::Signal;
 /// What a start of `myriad wordpress` on a port says.
 fn refused(place: &Place, port: u16) -> String {
     let mut command = Command::new(binary());
-    command.args(["wordpress", "--php"]).arg(place.path("php.sock")).arg("--root").arg(place.path("html"));
+    command
+        .args(["wordpress", "--php-later", "--php"])
+        .arg(place.path("php.sock"))
+        .arg("--root")
+        .arg(place.path("html"));
     command.arg("--prefix").arg(place.path("prefix")).args(["--listen", &format!("127.0.0.1:{port}")]);
     let output = command.output().expect("myriad starts");
     assert!(!output.status.success());

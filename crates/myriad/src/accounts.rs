@@ -4,6 +4,7 @@
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
 use rustix::process::{Gid, Uid};
 
@@ -111,10 +112,20 @@ fn is_of_sites(id: u32, name_of: impl Fn(u32) -> Option<String>) -> bool {
         && (id >= FIRST_ORDINARY || name_of(id).is_none_or(|name| OF_WEB_SERVERS.contains(&name.as_str())))
 }
 
+/// Home directory of a user id.
+pub(crate) fn home_of(uid: u32) -> Option<PathBuf> {
+    field("/etc/passwd", uid, 5).map(PathBuf::from)
+}
+
 fn named(file: &str, id: u32) -> Option<String> {
+    field(file, id, 0)
+}
+
+/// Field of the line of an id.
+fn field(file: &str, id: u32, number: usize) -> Option<String> {
     let lines = fs::read_to_string(file).ok()?;
     let line = lines.lines().find(|line| line.split(':').nth(2) == Some(&id.to_string()))?;
-    line.split(':').next().map(str::to_owned)
+    line.split(':').nth(number).map(str::to_owned)
 }
 
 #[cfg(test)]

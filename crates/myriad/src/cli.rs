@@ -33,6 +33,10 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
             options.version |= argument == "--version";
             continue;
         }
+        if let Some(prefix) = prefix_of(&argument) {
+            options.set_value(b'p', prefix.or_else(|| arguments.next()))?;
+            continue;
+        }
         if argument == "--explain" || argument == "--method" || argument == "-H" {
             options.explain(&argument, arguments.next())?;
             continue;
@@ -54,6 +58,16 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
     match &options.explain {
         Some(asked) if asked.url.is_empty() => Err("-H and --method go with --explain".to_owned()),
         _ => Ok(options),
+    }
+}
+
+/// Returns the value of `--prefix=DIR`, or `Some(None)` for `--prefix`, whose value is the next argument: the long form of `-p`.
+fn prefix_of(argument: &OsStr) -> Option<Option<OsString>> {
+    let rest = argument.as_bytes().strip_prefix(b"--prefix")?;
+    match rest {
+        [] => Some(None),
+        [b'=', value @ ..] => Some(Some(OsStr::from_bytes(value).into())),
+        _ => None,
     }
 }
 
@@ -132,6 +146,15 @@ mod tests {
         assert_eq!(options.configuration.as_deref(), Some("/etc/a.conf".as_ref()));
         assert_eq!(options.directives.as_deref(), Some(b"daemon off;".as_slice()));
         assert_eq!(options.request, Some(Request::Reload));
+    }
+
+    #[test]
+    fn prefix_has_a_long_form() {
+        for words in [&["--prefix", "/srv"][..], &["--prefix=/srv"], &["-p", "/srv"]] {
+            assert_eq!(parsed(words).expect("options").prefix.as_deref(), Some("/srv".as_ref()), "{words:?}");
+        }
+        assert_eq!(parsed(&["--prefix"]), Err("option \"-p\" requires directory name".into()));
+        assert!(parsed(&["--prefixed", "/srv"]).is_err());
     }
 
     #[test]

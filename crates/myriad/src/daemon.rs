@@ -31,6 +31,11 @@ const UPGRADE: &str = "MYRIAD_UPGRADE";
 const INSTANCE: &str = "instance";
 const READY: u8 = b'R';
 
+/// Returns whether a supervisor hands its sockets to this process.
+pub(crate) fn is_upgrade() -> bool {
+    std::env::var_os(UPGRADE).is_some()
+}
+
 /// How this process was started.
 #[derive(Debug)]
 pub(crate) enum Birth {

@@ -40,6 +40,7 @@ mod pidfile;
 mod process;
 mod report;
 mod run;
+mod servers;
 mod signals;
 mod site_folder;
 mod state;

@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! -c, -p or -g ----------------------------------------> as they say
-//! nothing, no configuration installed -----------------> the preset on its default folder
-//! nothing, a configuration installed, its server runs -> the configuration
-//!                     it does not, but a preset does ---> the preset, as under myriad-wordpress.service
+//! nothing, the installed configuration is served ------> the configuration
+//!          the preset on its default folder runs -------> that preset, as under myriad-wordpress.service
+//!          one other server of the user runs ----------> that server
+//!          else ----------------------------------------> the installed configuration, or the preset on its default folder
 //! ```
 
 use std::fs;
@@ -15,6 +16,7 @@ use crate::configuration::{self, Origin};
 use crate::instance::holder;
 use crate::paths::Paths;
 use crate::pidfile;
+use crate::servers;
 use crate::wordpress;
 
 /// Server that a command line names; where it names none, the one that runs.
@@ -29,25 +31,39 @@ impl Named {
     pub(crate) fn of(server: &Options) -> Self {
         let paths = Paths::new(server);
         let is_there = paths.configuration.exists();
-        Self::among(server, paths, is_there, serves, running_preset)
+        Self::among(server, paths, is_there, serves, running_preset, servers::only_own)
     }
 
-    /// Chooses by what the command line says, whether the file of the configuration is there, whether its server runs, and which preset
-    /// does. The last two are looked at only where they matter.
+    /// Returns the prefix of the preset that a command line names, or that runs; `None` if it names no prefix and another kind of server
+    /// runs, or none.
+    pub(crate) fn preset_of(server: &Options) -> Option<PathBuf> {
+        let of_only = || match servers::only_own() {
+            Some(Self::Preset(prefix)) => Some(prefix),
+            _ => None,
+        };
+        server.prefix.clone().or_else(running_preset).or_else(of_only)
+    }
+
+    /// Chooses by the command line, by whether the configuration file exists and is served, by the preset that runs, and by the only
+    /// server of the user. The last three are evaluated only where they matter.
     fn among(
         server: &Options,
         paths: Paths,
         is_there: bool,
         serves: impl FnOnce(&Paths) -> bool,
         preset: impl FnOnce() -> Option<PathBuf>,
+        only: impl FnOnce() -> Option<Self>,
     ) -> Self {
         match (&server.configuration, &server.prefix) {
             (Some(_), _) => Self::Configuration(paths),
             (None, Some(_)) if is_there => Self::Configuration(paths),
             (None, Some(_)) => Self::Preset(paths.prefix),
-            (None, None) if !is_there => Self::Preset(wordpress::prefix(None)),
-            (None, None) if server.directives.is_some() || serves(&paths) => Self::Configuration(paths),
-            (None, None) => preset().map_or(Self::Configuration(paths), Self::Preset),
+            (None, None) if is_there && (server.directives.is_some() || serves(&paths)) => {
+                Self::Configuration(paths)
+            }
+            (None, None) => preset().map(Self::Preset).or_else(only).unwrap_or_else(|| {
+                if is_there { Self::Configuration(paths) } else { Self::Preset(wordpress::prefix(None)) }
+            }),
         }
     }
 }
@@ -89,18 +105,22 @@ mod tests {
         let preset = |prefix: &str| Named::Preset(prefix.into());
         let own = Named::Preset(wordpress::prefix(None));
         let with_directive = Options { directives: Some(b"pid a;".to_vec()), ..Options::default() };
-        for (server, is_there, serves, running, expected) in [
-            (&nothing, true, true, Some("/a"), configuration()),
-            (&nothing, true, false, Some("/a"), preset("/a")),
-            (&nothing, true, false, None, configuration()),
-            (&nothing, false, false, None, own),
-            (&with_prefix, true, false, Some("/a"), configuration()),
-            (&with_prefix, false, false, Some("/a"), preset("/p")),
-            (&with_file, false, false, Some("/a"), configuration()),
-            (&with_directive, true, false, Some("/a"), configuration()),
+        for (server, is_there, serves, running, only, expected) in [
+            (&nothing, true, true, Some("/a"), Some("/b"), configuration()),
+            (&nothing, true, false, Some("/a"), Some("/b"), preset("/a")),
+            (&nothing, true, false, None, Some("/b"), preset("/b")),
+            (&nothing, true, false, None, None, configuration()),
+            (&nothing, false, false, None, Some("/b"), preset("/b")),
+            (&nothing, false, false, None, None, own),
+            (&with_prefix, true, false, Some("/a"), Some("/b"), configuration()),
+            (&with_prefix, false, false, Some("/a"), Some("/b"), preset("/p")),
+            (&with_file, false, false, Some("/a"), Some("/b"), configuration()),
+            (&with_directive, true, false, Some("/a"), Some("/b"), configuration()),
         ] {
-            let found = Named::among(server, paths(), is_there, |_| serves, || running.map(PathBuf::from));
-            assert_eq!(found, expected, "{is_there} {serves} {running:?}");
+            let only = || only.map(preset);
+            let running = || running.map(PathBuf::from);
+            let found = Named::among(server, paths(), is_there, |_| serves, running, only);
+            assert_eq!(found, expected, "{is_there} {serves}");
         }
     }
 }

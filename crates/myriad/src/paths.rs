@@ -43,11 +43,16 @@ impl Paths {
     /// if the default prefix does not exist, the folder of the configuration file is the prefix; without `-c`, too, the paths
     /// are those of a package, if its configuration is there.
     pub(crate) fn new(options: &Options) -> Self {
-        Self::with_default(options, Path::new(DEFAULT_PREFIX), PACKAGE)
+        let current = std::env::current_dir().unwrap_or_else(|_| "/".into());
+        Self::from_folder(options, &current)
     }
 
-    fn with_default(options: &Options, default: &Path, package: Package) -> Self {
-        let current = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    /// Completes the paths of a command line that was given in a folder.
+    pub(crate) fn from_folder(options: &Options, current: &Path) -> Self {
+        Self::with_default(options, current, Path::new(DEFAULT_PREFIX), PACKAGE)
+    }
+
+    fn with_default(options: &Options, current: &Path, default: &Path, package: Package) -> Self {
         let configuration = options.configuration.as_deref();
         let prefix = match (&options.prefix, configuration) {
             (Some(prefix), _) => current.join(prefix),
@@ -114,11 +119,9 @@ mod tests {
 
     fn paths(arguments: &[&str], default: &Path) -> Paths {
         let options = crate::cli::parse(arguments.iter().map(std::ffi::OsString::from).collect());
-        Paths::with_default(
-            &options.expect("options"),
-            default,
-            Package { configuration: "/nowhere", ..PACKAGE },
-        )
+        let current = std::env::current_dir().expect("a folder");
+        let package = Package { configuration: "/nowhere", ..PACKAGE };
+        Paths::with_default(&options.expect("options"), &current, default, package)
     }
 
     #[test]
@@ -159,7 +162,7 @@ mod tests {
         let package = Package { configuration: own.to_str().expect("a path").to_owned().leak(), ..PACKAGE };
         let paths = |arguments: &[&str], default: &Path| {
             let options = crate::cli::parse(arguments.iter().map(std::ffi::OsString::from).collect());
-            Paths::with_default(&options.expect("options"), default, package)
+            Paths::with_default(&options.expect("options"), Path::new("/"), default, package)
         };
         let nowhere = Path::new("/nowhere/myriad");
         let installed = paths(&[], nowhere);

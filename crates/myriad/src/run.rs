@@ -21,6 +21,7 @@ use crate::named::Named;
 use crate::paths::Paths;
 use crate::pidfile::{self, reason};
 use crate::report::{Finding, report, say};
+use crate::servers;
 use crate::supervisor::Supervisor;
 use crate::wordpress::{Preset, Purpose, SelfSigned};
 use crate::{accounts, certificates, folders, listeners, origins, version, wordpress};
@@ -79,8 +80,13 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
         (false, true) => Purpose::Test,
         (false, false) => Purpose::Start,
     };
-    let (asked, told) = asked.clone().with_dashboard(purpose);
-    for warning in &told {
+    let mut warnings = Vec::new();
+    if purpose == Purpose::Start && !daemon::is_upgrade() {
+        warnings = asked.check_php().map_err(|error| kind.worded(error))?;
+    }
+    let (asked, of_dashboard) = asked.clone().with_dashboard(purpose);
+    warnings.extend(of_dashboard);
+    for warning in &warnings {
         say(Level::Warn, &kind.worded(warning));
     }
     let site = asked.site().map_err(|error| kind.worded(error))?;
@@ -250,7 +256,9 @@ fn send(origin: &Origin, request: Request) -> ExitCode {
         Ok(configuration) => configuration,
         Err(findings) => return refuse(&ErrorLog::new(Vec::new()), &findings),
     };
-    let sent = pidfile::read(&pid_path(origin, &configuration.model)).and_then(|pid| {
+    let pid = pidfile::read(&pid_path(origin, &configuration.model));
+    let pid = pid.map_err(|error| format!("{error}{}", servers::hint()));
+    let sent = pid.and_then(|pid| {
         rustix::process::kill_process(pid, request.signal()).map_err(|error| {
             let error = io::Error::from(error);
             format!(

@@ -20,6 +20,7 @@ use crate::configuration::Origin;
 use crate::instance::held;
 use crate::named::Named;
 use crate::pidfile::{self, reason};
+use crate::servers;
 use crate::wordpress;
 
 pub(crate) const USAGE: &str = "\
@@ -65,7 +66,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
         None => configured(&words)?,
     };
     let Some(old) = running(&pid_file) else {
-        eprintln!("myriad: upgrade: no server runs by {}", pid_file.display());
+        eprintln!("myriad: upgrade: no server runs by {}{}", pid_file.display(), servers::hint());
         return Ok(ExitCode::from(NOT_RUNNING));
     };
     check_is_ours(old)?;

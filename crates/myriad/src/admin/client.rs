@@ -12,6 +12,7 @@ use super::socket;
 use crate::configuration::{self, Origin};
 use crate::named::Named;
 use crate::pidfile::reason;
+use crate::servers;
 use crate::{accounts, cli, wordpress};
 
 /// Longest silence of a server in the middle of an answer: a purge may wait for a sweep of all pages.
@@ -113,9 +114,10 @@ impl Running {
         match error.kind() {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::NotADirectory => format!(
                 "no Myriad is running {}: connect() to \"{path}\" failed ({}); name another one by -c FILE, \
-                 -p PREFIX or --socket PATH",
+                 --prefix DIR or --socket PATH{}",
                 self.named,
-                reason(error)
+                reason(error),
+                servers::hint()
             ),
             ErrorKind::PermissionDenied => {
                 let owner = std::fs::metadata(&self.socket).ok().map(|file| file.uid());

@@ -9,7 +9,7 @@ use crate::cli;
 /// A command line, split into options and words.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
-    /// `-c`, `-p`, `-g`.
+    /// `-c`, `-p` or `--prefix`, `-g`.
     pub(crate) server: cli::Options,
     /// `--socket`.
     pub(crate) socket: Option<PathBuf>,
@@ -21,7 +21,7 @@ pub(crate) struct Words {
 }
 
 /// Long options that every command has.
-const GENERAL: [&str; 2] = ["--socket", "--help"];
+const GENERAL: [&str; 3] = ["--prefix", "--socket", "--help"];
 
 /// Option of a command, and whether it takes a value.
 pub(crate) type Known = (&'static str, bool);
@@ -63,7 +63,7 @@ impl Words {
             let mut value = || value_of(name, glued.clone(), &mut arguments);
             match name {
                 "-c" => words.server.configuration = Some(value()?.into()),
-                "-p" => words.server.prefix = Some(value()?.into()),
+                "-p" | "--prefix" => words.server.prefix = Some(value()?.into()),
                 "-g" => words.server.directives = Some(value()?.into_vec()),
                 "--socket" => words.socket = Some(value()?.into()),
                 _ => {
@@ -168,6 +168,9 @@ mod tests {
         assert_eq!(words.value("--tag").as_deref(), Some("y=z"));
         assert!(words.has("--all") && !words.help);
         assert_eq!(words.server.configuration, Some("f".into()));
+        for prefix in [&["-p", "/srv"][..], &["--prefix", "/srv"], &["--prefix=/srv"]] {
+            assert_eq!(parsed(prefix).expect("words").server.prefix, Some("/srv".into()), "{prefix:?}");
+        }
     }
 
     #[test]

@@ -46,7 +46,8 @@ Options:
   -s signal     : send signal to a master process: stop, quit, reopen, reload
                   (without -c and -p: to the server that runs, also that of
                   a `myriad wordpress`)
-  -p prefix     : set prefix path (default: /usr/local/myriad/; of a package
+  -p prefix, --prefix DIR
+                : set prefix path (default: /usr/local/myriad/; of a package
                   /var/lib/myriad/)
   -e filename   : set error log file (default: logs/error.log)
   -c filename   : set configuration file (default: conf/nginx.conf; of a package
@@ -57,10 +58,14 @@ myriad wordpress serves a WordPress site without a configuration file:
   --root DIR    : the folder that holds wp-config.php and index.php
   --php ADDRESS : php-fpm's socket path, or HOST:PORT
   --php-children N
-                : its pm.max_children (default: what its pool's file says)
-  --listen ADDR : where visitors connect (default: 80, or 8080 unless root)
+                : its pm.max_children (default: that of the php-fpm that runs)
+  --php-later   : start although nothing listens at --php yet, as in a unit or
+                  a container that may start before php-fpm
+  --listen ADDR : where visitors connect (default: 80, or 8080 unless root);
+                  may be repeated
   --name HOST   : host name of the site, may be repeated (default: any)
-  --prefix DIR  : where the cache, logs and pid file go
+  --prefix DIR, -p DIR
+                : where the cache, logs and pid file go
   --user NAME   : who serves when started by root (default: myriad, nobody)
   --domain HOST : serve HTTPS with a certificate for this name, issued and
                   renewed by Let's Encrypt, whose terms you accept by it;
@@ -132,7 +137,7 @@ pub(crate) const COMMANDS: [&str; 17] = [
 ];
 
 /// Long options.
-pub(super) const LONG: [&str; 4] = ["--explain", "--help", "--method", "--version"];
+pub(super) const LONG: [&str; 5] = ["--explain", "--help", "--method", "--prefix", "--version"];
 
 /// Long options that a text of usage names.
 pub(crate) fn options_in(usage: &str) -> impl Iterator<Item = &str> {

@@ -17,6 +17,7 @@ pub(crate) fn parse(kind: Kind, arguments: impl Iterator<Item = OsString>) -> Re
 fn parsed(kind: Kind, mut arguments: impl Iterator<Item = OsString>) -> Result<cli::Options, String> {
     let mut site = Options { kind, ..Options::default() };
     let mut options = cli::Options::default();
+    let mut given = Vec::new();
     while let Some(argument) = arguments.next() {
         let text = argument.to_string_lossy().into_owned();
         let (name, glued) = match text.split_once('=') {
@@ -28,6 +29,7 @@ fn parsed(kind: Kind, mut arguments: impl Iterator<Item = OsString>) -> Result<c
             "--install-plugin" => site.install = Some(site.install.unwrap_or(Placement::Plugin)),
             "--must-use" => site.install = Some(Placement::MustUse),
             "--remove-object-cache" => site.object_cache = Some(ObjectCache::Remove),
+            "--php-later" => site.php_later = true,
             "--self-signed" => site.https.self_signed = true,
             "--acme-staging" => site.https.staging = true,
             "-t" => options.test = true,
@@ -44,6 +46,7 @@ fn parsed(kind: Kind, mut arguments: impl Iterator<Item = OsString>) -> Result<c
             | "--listen"
             | "--name"
             | "--prefix"
+            | "-p"
             | "--user"
             | "--domain"
             | "--email"
@@ -55,6 +58,7 @@ fn parsed(kind: Kind, mut arguments: impl Iterator<Item = OsString>) -> Result<c
             | "--sites"
             | "--set"
             | "--install-object-cache" => {
+                once(name, &mut given)?;
                 let is_glued = glued.is_some();
                 let value = glued.or_else(|| arguments.next().and_then(|value| value.into_string().ok()));
                 site.set(name, values::given(name, value, is_glued)?)?;
@@ -73,12 +77,44 @@ fn parsed(kind: Kind, mut arguments: impl Iterator<Item = OsString>) -> Result<c
     Ok(options)
 }
 
+/// Options that may be given more than once.
+const REPEATED: [&str; 6] = ["--domain", "--listen", "--name", "--set", "--site", "--trusted-proxy"];
+
+/// Refuses a second value of an option that takes one: which of them counts would be a guess.
+fn once(name: &str, given: &mut Vec<String>) -> Result<(), String> {
+    let name = if name == "-p" { "--prefix" } else { name };
+    if !REPEATED.contains(&name) && given.iter().any(|known| known == name) {
+        return Err(format!("wordpress: {name} is given twice; give it once"));
+    }
+    given.push(name.to_owned());
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn arguments(words: &[&str]) -> Result<cli::Options, String> {
         parse(Kind::WordPress, words.iter().map(OsString::from).collect::<Vec<_>>().into_iter())
+    }
+
+    #[test]
+    fn options_add_or_are_refused_when_they_are_given_again() {
+        let base = ["--root=/srv", "--php=/p"];
+        let with = |more: &[&'static str]| arguments(&[&base[..], more].concat());
+        let site = with(&["--listen", "80", "--listen=127.0.0.1:8080", "--listen=80"]).expect("both");
+        assert_eq!(site.wordpress.expect("site").listens, ["80", "127.0.0.1:8080"]);
+        for (more, option) in [
+            (&["--prefix=/a", "-p", "/b"][..], "--prefix"),
+            (&["--root=/other"], "--root"),
+            (&["--php=/q"], "--php"),
+            (&["--https-listen=443", "--https-listen=444"], "--https-listen"),
+        ] {
+            let said = with(more).expect_err(option);
+            assert_eq!(said, format!("wordpress: {option} is given twice; give it once"));
+        }
+        let short = with(&["-p", "/a"]).expect("short").wordpress.expect("site");
+        assert_eq!(short.prefix.as_deref(), Some("/a".as_ref()));
     }
 
     #[test]

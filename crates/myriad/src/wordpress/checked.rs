@@ -8,7 +8,7 @@ use super::kind::Kind;
 use super::options::Options;
 use super::php_name::PhpName;
 use super::settings::Settings;
-use super::{sites, values};
+use super::{php_listener, sites, values};
 use crate::accounts;
 use crate::site_folder::SiteFolder;
 
@@ -75,6 +75,24 @@ impl Options {
     }
 }
 
+impl Options {
+    /// Returns the addresses of php-fpm, as `fastcgi_pass` takes them, each with the option or the line that names it.
+    pub(super) fn php_addresses(&self) -> Result<Vec<(String, String)>, String> {
+        // Warnings are printed when the configuration is generated.
+        let mut warnings = Vec::new();
+        if !self.is_several() {
+            let (address, _) = php_address(&self.php, "--php", &mut warnings)?;
+            return Ok(vec![("--php".to_owned(), address)]);
+        }
+        let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
+        let addresses = lines.into_iter().map(|line| {
+            let option = format!("{}: php", line.place);
+            php_address(&line.php, &option, &mut warnings).map(|(address, _)| (option, address))
+        });
+        addresses.collect()
+    }
+}
+
 /// Folder of a site, if it holds WordPress; `option` is the option that named it.
 pub(super) fn checked_root(kind: Kind, root: &Path, option: &str) -> Result<PathBuf, String> {
     let root = root.canonicalize().map_err(|error| {
@@ -127,6 +145,7 @@ fn php_address(
     option: &str,
     warnings: &mut Vec<String>,
 ) -> Result<(String, Option<PhpName>), String> {
+    php_listener::check_form(option, given)?;
     let path = given.strip_prefix("unix:").unwrap_or(given);
     if !path.contains('/') {
         let name = PhpName::of(given);

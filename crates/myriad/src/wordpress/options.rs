@@ -1,15 +1,17 @@
 //! Options of `myriad wordpress`, as they were given.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::dashboard_place::Dashboard;
 use super::https::Https;
 use super::kind::Kind;
 use super::object_cache_change::ObjectCache;
 use super::placement::Placement;
+use super::prefix::{IN_HOME, default_prefix};
 use super::settings::Settings;
 use super::user::Choice;
 use super::{children, proxies, values};
+use crate::accounts;
 
 /// Options behind `myriad wordpress`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +21,10 @@ pub(crate) struct Options {
     pub(super) root: PathBuf,
     pub(super) php: String,
     pub(super) children: Option<u32>,
-    pub(super) listen: Option<String>,
+    /// Values of `--listen`.
+    pub(super) listens: Vec<String>,
+    /// `--php-later`: start although nothing listens at `--php`.
+    pub(super) php_later: bool,
     pub(super) names: Vec<String>,
     pub(super) prefix: Option<PathBuf>,
     pub(super) user: Option<String>,
@@ -47,6 +52,20 @@ impl Options {
     /// Whether only `--print` was given: without a site the preset is shown with its words in braces.
     pub(crate) fn is_template(&self) -> bool {
         self.print && *self == Self { print: true, kind: self.kind, ..Self::default() }
+    }
+
+    /// Returns the prefix of a command line that a user gave in a folder; `None` if the user has no home. Of another user's environment
+    /// only the home is known.
+    pub(crate) fn prefix_in(&self, folder: &Path, user: u32) -> Option<PathBuf> {
+        let is_known = user == 0 || user == rustix::process::geteuid().as_raw();
+        let default = || {
+            if is_known {
+                Some(default_prefix(user == 0))
+            } else {
+                accounts::home_of(user).map(|home| home.join(IN_HOME))
+            }
+        };
+        self.prefix.as_ref().map(|prefix| folder.join(prefix)).or_else(default)
     }
 
     /// Checks that the options name one site completely, or several.
@@ -96,7 +115,7 @@ impl Options {
             return Err(format!("wordpress: {option} is for WordPress"));
         }
         self.names.iter().try_for_each(|name| values::name(name))?;
-        self.listen.as_deref().map_or(Ok(()), |listen| values::listen("--listen", listen))
+        self.listens.iter().try_for_each(|listen| values::listen("--listen", listen))
     }
 
     /// Writes the plugin and the object cache into the sites where that was asked for; returns what was done, a line for each.
@@ -120,9 +139,10 @@ impl Options {
             "--root" => self.root = value.into(),
             "--php" => self.php = value,
             "--php-children" => self.children = Some(children::parse(&value)?),
-            "--listen" => self.listen = Some(value),
+            "--listen" if self.listens.contains(&value) => {}
+            "--listen" => self.listens.push(value),
             "--name" => values::add_names(&mut self.names, &value),
-            "--prefix" => self.prefix = Some(value.into()),
+            "--prefix" | "-p" => self.prefix = Some(value.into()),
             "--site" => self.sites.push(value),
             "--set" => self.settings.add(&value).map_err(|why| format!("wordpress: --set: {why}"))?,
             "--trusted-proxy" => proxies::add(&mut self.trusted_proxies, &value)?,

@@ -29,6 +29,9 @@ pub(crate) fn prefix_of_system() -> &'static Path {
     Path::new("/var/lib/myriad")
 }
 
+/// Default prefix below a user's home.
+pub(super) const IN_HOME: &str = ".local/state/myriad";
+
 /// The prefix without `--prefix`.
 pub(super) fn default_prefix(as_root: bool) -> PathBuf {
     if as_root {
@@ -37,7 +40,7 @@ pub(super) fn default_prefix(as_root: bool) -> PathBuf {
     let state = std::env::var_os("XDG_STATE_HOME").filter(|path| Path::new(path).is_absolute());
     match (state, std::env::var_os("HOME")) {
         (Some(state), _) => Path::new(&state).join("myriad"),
-        (None, Some(home)) => Path::new(&home).join(".local/state/myriad"),
+        (None, Some(home)) => Path::new(&home).join(IN_HOME),
         (None, None) => std::env::temp_dir().join("myriad"),
     }
 }

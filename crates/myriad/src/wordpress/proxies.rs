@@ -9,6 +9,8 @@
 //! The scheme is harmless: a page belongs to the scheme under which it was made. An address is not: a client that chooses its own address
 //! has no limit on the passwords that it tries.
 
+use std::net::IpAddr;
+
 use myriad_conf::registry::parse_network;
 use myriad_conf::settings::Network;
 
@@ -77,6 +79,15 @@ pub(super) fn directives(trusted: &[String]) -> String {
     lines.join("\n    ")
 }
 
+/// Returns the value of `--trusted-proxy` that covers a sender: `cloudflare`, `unix:` or its address.
+pub(crate) fn option_for(sender: &str) -> String {
+    let Ok(address) = sender.parse::<IpAddr>() else { return sender.to_owned() };
+    let covers = |network: &str| {
+        parse_network(network.as_bytes()).is_some_and(|network| network.contains(Some(address)))
+    };
+    if cloudflare().any(covers) { "cloudflare".to_owned() } else { sender.to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +130,10 @@ mod tests {
         assert!(
             text.contains("set_real_ip_from 104.16.0.0/13;") && text.contains("2606:4700::/32"),
             "{text}"
+        );
+        assert_eq!(
+            ["104.17.2.3", "192.0.2.1", "unix:"].map(option_for),
+            ["cloudflare", "192.0.2.1", "unix:"]
         );
         assert!(cloudflare().all(|line| parse_network(line.as_bytes()).is_some()));
     }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -18,11 +18,13 @@ use super::kind::Kind;
 use super::prefix::{pid_file, prefix};
 use super::preset::Preset;
 use crate::accounts;
-use crate::admin::{Known, Running, Words, help};
+use crate::admin::{Running, Words, help};
 use crate::configuration::Origin;
 use crate::instance::{Holder, held, holder};
+use crate::named::Named;
 use crate::paths::Paths;
 use crate::pidfile::reason;
+use crate::servers;
 
 pub(crate) const USAGE: &str = "\
 Usage: myriad wordpress status [--prefix DIR]      (or: myriad php status ...)
@@ -34,7 +36,9 @@ reload has it read everything anew: certificates, a file of --sites; fails, and
        says why, where it goes on as before
 stop   ends it, and returns when it has ended
 
-  --prefix DIR : the --prefix that it was started with (default: the same)
+  --prefix DIR, -p DIR
+               : the --prefix that it was started with (default: that of the
+                 server that runs)
 
 Exit status: 0; 1 after an error, and where the worker process does not answer; 3 where no server runs.
 ";
@@ -81,16 +85,21 @@ impl Command {
     }
 
     fn tried(self, arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
-        const OPTIONS: &[Known] = &[("--prefix", true)];
-        let words = Words::parse(arguments, OPTIONS)?;
+        let words = Words::parse(arguments, &[])?;
         if words.help {
             return Ok(help(USAGE));
         }
         words.at_most(0, "wordpress status")?;
-        let said = words.value("--prefix").map(PathBuf::from).or(words.server.prefix);
-        let prefix = std::path::absolute(prefix(said.as_deref())).map_err(|error| error.to_string())?;
+        if words.server.configuration.is_some() || words.server.directives.is_some() || words.socket.is_some()
+        {
+            return Err("the server is named by its prefix: --prefix DIR".to_owned());
+        }
+        let prefix = match Named::preset_of(&words.server) {
+            Some(prefix) => std::path::absolute(prefix).map_err(|error| error.to_string())?,
+            None => prefix(None),
+        };
         let Some(holder) = held(&prefix)? else {
-            eprintln!("myriad: wordpress: no server runs on {}", prefix.display());
+            eprintln!("myriad: wordpress: no server runs on {}{}", prefix.display(), servers::hint());
             return Ok(ExitCode::from(NOT_RUNNING));
         };
         match self {

@@ -41,8 +41,8 @@ impl Options {
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
         self.check_user(as_root, &mut warnings)?;
         let choice = as_root.then(|| self.worker_user(&sites, &mut warnings));
-        let words = [("--listen", &self.listen), ("--user", &self.user)];
-        let words = words.into_iter().filter_map(|(option, value)| Some((option, value.as_deref()?)));
+        let listens = self.listens.iter().map(|listen| ("--listen", listen.as_str()));
+        let words = listens.chain(self.user.as_deref().map(|user| ("--user", user)));
         for (option, value) in words.chain(https.words()) {
             if value.contains([';', '{', '}', '"', '\'', '#', '\\', '$', '\n']) {
                 return Err(format!("wordpress: {option} \"{value}\" holds a character that none has"));
@@ -65,14 +65,16 @@ impl Options {
     /// Addresses where visitors connect by HTTP.
     fn plain_listens(&self, https: &Https, as_root: bool, warnings: &mut Vec<String>) -> Vec<String> {
         let usual = if as_root { "80" } else { "8080" };
-        let listen = self.listen.as_deref().unwrap_or(usual);
-        let both = self.listen.is_none() && https::has_ipv6();
-        let mut listens = vec![listen.to_owned()];
-        listens.extend(both.then(|| format!("[::]:{usual}")));
-        if !https.domains.is_empty() && https::port(listen) != Some("80") {
+        let mut listens = self.listens.clone();
+        if listens.is_empty() {
+            listens.push(usual.to_owned());
+            listens.extend(https::has_ipv6().then(|| format!("[::]:{usual}")));
+        }
+        if !https.domains.is_empty() && !listens.iter().any(|listen| https::port(listen) == Some("80")) {
             warnings.push(format!(
-                "wordpress: authorities ask for {} on port 80, and --listen is {listen}: see to it that port 80 leads there",
-                https.domains.join(", ")
+                "wordpress: authorities connect to port 80 for {}, and --listen is {}: forward port 80 to it",
+                https.domains.join(", "),
+                listens.join(", ")
             ));
         }
         listens

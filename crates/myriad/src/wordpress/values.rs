@@ -8,6 +8,7 @@ use myriad_conf::registry::listen_addresses;
 use myriad_x509::pem;
 
 use super::authorities::LETS_ENCRYPT;
+use super::punycode::ascii_form;
 
 /// Most octets of a host name and of a label (RFC 1035 section 3.1).
 const LONGEST_NAME: usize = 253;
@@ -53,8 +54,8 @@ pub(super) fn domain(value: &str) -> Result<(), String> {
     if value.parse::<IpAddr>().is_ok() || is_host(value.strip_prefix('.').unwrap_or(value)) {
         return Ok(());
     }
-    if !value.is_ascii() {
-        return refuse("has letters beyond ASCII; write it as DNS has it, with xn--");
+    if let Some(form) = form_in_dns(value) {
+        return refuse(&format!("has letters beyond ASCII; write it as DNS has it: {form}"));
     }
     refuse("is no host name; write it as in example.com, without https:// and without a path")
 }
@@ -71,9 +72,21 @@ pub(super) fn name(value: &str) -> Result<(), String> {
     {
         return Ok(());
     }
+    if let Some(form) = form_in_dns(value) {
+        return Err(format!(
+            "wordpress: --name \"{value}\" has letters beyond ASCII; browsers send it as DNS has it, so write {form}"
+        ));
+    }
     Err(format!(
         "wordpress: --name \"{value}\" is no host name; write it as in example.com, *.example.com or .example.com"
     ))
+}
+
+/// Returns the form that DNS has of a name with letters beyond ASCII; `None` for other names, and if there is no such form.
+fn form_in_dns(value: &str) -> Option<String> {
+    let form = (!value.is_ascii()).then(|| ascii_form(value)).flatten()?;
+    let inner = form.strip_prefix("*.").or_else(|| form.strip_prefix('.')).unwrap_or(&form);
+    is_host(inner.strip_suffix(".*").unwrap_or(inner)).then_some(form)
 }
 
 /// Checks the address that an authority writes to.
@@ -184,7 +197,7 @@ mod tests {
             assert_eq!(domain(good), Ok(()), "{good}");
         }
         refused(domain("*.example.com"), "--domain", ".example.com");
-        refused(domain("bücher.test"), "--domain", "xn--");
+        refused(domain("bücher.test"), "--domain", "write it as DNS has it: xn--bcher-kva.test");
         let long = "a".repeat(64) + ".test";
         for bad in [
             "https://example.com",
@@ -209,6 +222,14 @@ mod tests {
         for bad in ["http://example.com", "a..b", "exa mple", "-t", "*.x.*", ".x.*", "*.x.", "x.*."] {
             refused(name(bad), "--name", "*.example.com");
         }
+        for (bad, form) in [
+            ("bücher.example", "xn--bcher-kva.example"),
+            ("*.bücher.example", "*.xn--bcher-kva.example"),
+            (".Пример.рф", ".xn--e1afmkfd.xn--p1ai"),
+        ] {
+            refused(name(bad), "--name", &format!("so write {form}"));
+        }
+        refused(name("bü cher.example"), "--name", "is no host name");
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod support;
 mod configuration;
 mod installing;
 mod links;
+mod options;
 mod running;
 mod sites;
 mod user;
@@ -34,6 +35,7 @@ fn command(site: &Site, arguments: &[&str]) -> std::process::Command {
         .arg(site.path("html"))
         .arg("--prefix")
         .arg(&site.folder)
+        .arg("--php-later")
         .args(arguments);
     command
 }
