@@ -4,7 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use myriad_tests::{Place, Server, WordPress, binary, signal, wait_for};
+use myriad_tests::{Place, Request, Server, WordPress, binary, signal, wait_for};
 use rustix::process::Signal;
 
 /// Folder of a site.
@@ -76,6 +76,8 @@ fn sound_site_has_nothing_bad() {
         "upload-sizes",
         "children-too-few",
         "children-too-many",
+        "children-assumed",
+        "trusted-proxy",
         "database-version",
         "slow-queries",
         "connections",
@@ -192,7 +194,16 @@ fn plugin_that_sets_a_cookie_on_every_page_is_named() {
         let found = findings(&text, "page-not-cached");
         let named = found.iter().any(|(severity, told)| *severity == "bad" && told.contains(part));
         assert!(named, "{part}\n{found:?}");
+        assert!(!text.contains("old-forms"), "{text}");
     };
+    // One that is not active sets nothing, whatever its files contain.
+    let inactive = site.root().join("wp-content/plugins/old-forms");
+    std::fs::create_dir_all(&inactive).expect("folder");
+    std::fs::write(
+        inactive.join("old-forms.php"),
+        "<?php /* Plugin Name: old */ session_start(); setcookie('last_seen_by', 1);",
+    )
+    .expect("a plugin");
     // A session: no file names its cookie.
     plugin(
         &site,
@@ -215,6 +226,42 @@ fn plugin_that_sets_a_cookie_on_every_page_is_named() {
     plugin(&site, &server, "guests", code);
     says("sets the cookie guest_mark for everybody; no plugin or theme has that name in its files, but ");
     says("plugins/guests");
+}
+
+#[test]
+fn php_that_is_down_is_the_first_finding() {
+    let site = WordPress::alone();
+    let php = site.php().display().to_string();
+    let server = site.serve_with(&["--php-children", "32"]);
+    let request = Request::get("/").host(&format!("127.0.0.1:{}", server.port));
+    for client in ["198.51.100.1", "198.51.100.2", "198.51.100.3"] {
+        let own = request.clone().field("X-Forwarded-For", client).field("Cookie", "PHPSESSID=1");
+        assert_eq!(server.fetch(&own).status, 200);
+    }
+    let text = told(&look(&site, &server, &php));
+    let has = |text: &str, check: &str, severity: &str, part: &str| {
+        findings(text, check).iter().any(|(found, told)| *found == severity && told.contains(part))
+    };
+    // The site's pool has fewer children than Myriad assumes, and its proxy is not trusted.
+    assert!(has(&text, "children-assumed", "warning", "Myriad sends it up to 32 requests at once"), "{text}");
+    assert!(has(&text, "trusted-proxy", "warning", "start Myriad with --trusted-proxy 127.0.0.1"), "{text}");
+    assert!(has(&text, "object-cache", "warning", "--install-object-cache redis:/run/"), "{text}");
+
+    let purged = Command::new(binary())
+        .args(["purge", "--all", "--wait", "--socket"])
+        .arg(control_socket(&server))
+        .output();
+    assert!(purged.expect("myriad starts").status.success());
+    // Its children would go on without it.
+    signal(site.pid("php"), Signal::TERM);
+    wait_for("php-fpm to end", || UnixStream::connect(site.php()).is_err());
+    let output = look(&site, &server, &php);
+    let text = told(&output);
+    let first = text.split("{\"check\":\"").nth(1).expect("a finding");
+    assert!(first.starts_with("php-down\",\"severity\":\"bad\""), "{text}");
+    assert!(first.contains("nothing listens there"), "{text}");
+    assert!(findings(&text, "php").is_empty() && findings(&text, "wordpress").is_empty(), "{text}");
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]
@@ -246,9 +293,9 @@ fn what_cannot_be_looked_at_is_told_with_a_remedy() {
     let server = site.serve();
     let text = told(&look(&site, &server, "/nowhere.sock"));
     assert!(
-        findings(&text, "php")
+        findings(&text, "php-down")
             .iter()
-            .any(|(severity, told)| *severity == "unseen" && told.contains("/nowhere.sock")),
+            .any(|(severity, told)| *severity == "bad" && told.contains("/nowhere.sock")),
         "{text}"
     );
     assert!(findings(&text, "page-not-cached").iter().all(|(severity, _)| *severity == "fine"), "{text}");

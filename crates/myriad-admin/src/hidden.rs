@@ -44,6 +44,7 @@ impl Reply {
             | Self::Tick(_)
             | Self::History(_)
             | Self::Tags(_)
+            | Self::Senders(_)
             | Self::End(_)
             | Self::Error(_) => {}
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::sight::{HistoryReport, PurgeEvent, TagsReport, Tick, TopsReport};
+use crate::sight::{HistoryReport, PurgeEvent, SendersReport, TagsReport, Tick, TopsReport};
 use crate::{PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport};
 
 /// One line of an answer over the control socket.
@@ -29,6 +29,8 @@ pub enum Reply {
     History(Box<HistoryReport>),
     /// The tags of stored pages.
     Tags(Box<TagsReport>),
+    /// Senders with `X-Forwarded-For` that are not trusted.
+    Senders(Box<SendersReport>),
     /// All was told.
     End(Ended),
     /// It could not be done, or no more of it; the last line too.
@@ -69,6 +71,7 @@ impl Reply {
             Self::Tops(tops) => serde_json::to_string(tops),
             Self::History(history) => serde_json::to_string(history),
             Self::Tags(tags) => serde_json::to_string(tags),
+            Self::Senders(senders) => serde_json::to_string(senders),
             Self::End(end) => serde_json::to_string(end),
             Self::Error(error) => serde_json::to_string(error),
         };

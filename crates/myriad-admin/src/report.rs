@@ -291,6 +291,8 @@ pub struct PeerReport {
     pub weight: u32,
     /// Whether it is used only when the others are unavailable.
     pub backup: bool,
+    /// Most requests at once (`max_conns`), 0 for no limit.
+    pub max_conns: u32,
     /// Requests, or connections, that it is working on.
     pub active: u32,
     /// Those that it was given.

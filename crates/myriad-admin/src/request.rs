@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sight::{HistoryRequest, LiveRequest, PurgesRequest, TagsRequest, TopsRequest};
+use crate::sight::{HistoryRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest};
 
 /// Bytes of the longest request, its line feed included: a thousand long URLs fit.
 pub const MOST_REQUEST_BYTES: usize = 1 << 20;
@@ -42,6 +42,8 @@ pub enum Request {
     Purges(PurgesRequest),
     /// The tags of stored pages.
     Tags(TagsRequest),
+    /// Senders with `X-Forwarded-For` that are not trusted.
+    Senders(SendersRequest),
 }
 
 /// Which servers of groups are asked for.
@@ -296,6 +298,7 @@ mod tests {
             Request::History(HistoryRequest::default()),
             Request::Purges(PurgesRequest::default()),
             Request::Tags(TagsRequest::default()),
+            Request::Senders(SendersRequest {}),
         ] {
             let line = request.line();
             assert_eq!(line.matches('\n').count(), 1);

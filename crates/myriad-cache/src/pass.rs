@@ -129,7 +129,7 @@ async fn ask(exchange: &mut Exchange, origin: &Arc<OriginPlace>, payload: Option
             return Asked::Not(500);
         }
     };
-    exchange.request.site.worker.counters.fetches.add(1);
+    exchange.request.count_fetch();
     let fetched = if origin.fetch.to_the_end {
         Box::pin(fetch_to_the_end(exchange, origin, &group, request)).await
     } else {

@@ -18,12 +18,16 @@ pub struct Facts {
     pub swap: Seen<Swap>,
     /// Names of programs that the kernel has ended for want of memory.
     pub killed: Seen<Vec<String>>,
+    /// Reason why php-fpm does not answer at its address; `None` if it does, or if the address is not known.
+    pub php_down: Option<String>,
     /// PHP as php-fpm runs it.
     pub php: Seen<Php>,
     /// php-fpm's pool.
     pub pool: Seen<Pool>,
     /// `pm.max_children`, as the pool's file says it.
     pub most_children: Seen<u32>,
+    /// Most requests that Myriad sends to php-fpm at once; `None` if it has no limit.
+    pub assumed_children: Seen<Option<u32>>,
     /// Memory of its children.
     pub workers: Seen<Workers>,
     /// `WordPress` and its database.
@@ -42,6 +46,8 @@ pub struct Facts {
     pub uncaching: Vec<String>,
     /// Answer to a request of a proxy that was asked by https, for the home page.
     pub behind_tls: Seen<Visit>,
+    /// Senders with `X-Forwarded-For` that are not trusted.
+    pub senders: Seen<Senders>,
     /// Whether `wp-content/advanced-cache.php` is there.
     pub advanced_cache: Seen<bool>,
 }
@@ -126,6 +132,8 @@ pub struct WordPress {
     pub object_cache: bool,
     /// Folders of active plugins.
     pub plugins: Vec<String>,
+    /// Active plugins and themes below `wp-content`: `plugins/shop`, `plugins/hello.php`, `themes/twentytwentythree`.
+    pub active: Vec<String>,
     /// Life of a nonce, seconds.
     pub nonce_life_s: u64,
     /// Queries that `WordPress` needed until it was loaded.
@@ -216,6 +224,15 @@ pub struct Stored {
     pub hits: u64,
     /// See `hits`.
     pub requests: u64,
+}
+
+/// Senders with `X-Forwarded-For` that are not trusted: proxies in front, or clients that claim an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Senders {
+    /// Value of `--trusted-proxy` that covers a sender, and its requests.
+    pub requests: Vec<(String, u64)>,
+    /// Requests of further senders.
+    pub others: u64,
 }
 
 /// Where the name of a cookie stands.

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod assets;
+mod down;
 mod facts;
 mod files;
 mod finding;
@@ -18,11 +19,13 @@ mod machine;
 mod pages;
 mod php;
 mod plugins;
+mod proxies;
 mod wordpress;
 
 pub use assets::{Linked, is_minified, linked};
 pub use facts::{
-    Asset, CookieSource, Facts, Opcache, Page, Php, Pool, Seen, Stored, Swap, Visit, WordPress, Workers,
+    Asset, CookieSource, Facts, Opcache, Page, Php, Pool, Seen, Senders, Stored, Swap, Visit, WordPress,
+    Workers,
 };
 pub use finding::{Finding, Severity};
 
@@ -30,10 +33,12 @@ pub use finding::{Finding, Severity};
 #[must_use]
 pub fn findings(facts: &Facts) -> Vec<Finding> {
     let mut findings = Vec::new();
+    down::check(facts, &mut findings);
     machine::check(facts, &mut findings);
     php::check(facts, &mut findings);
     wordpress::check(facts, &mut findings);
     pages::check(facts, &mut findings);
+    proxies::check(facts, &mut findings);
     files::check(facts, &mut findings);
     findings.sort_by_key(|finding| finding.severity);
     findings

@@ -1,5 +1,6 @@
 //! Checks of pages, as visitors get them.
 
+use crate::down::is_down;
 use crate::facts::{CookieSource, Facts, Page, Visit};
 use crate::finding::{Finding, Report};
 
@@ -15,7 +16,7 @@ pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
             Err(why) => Report::new("page", list)
                 .unseen(format!("{} ({}) gave no answer: {why}", page.kind, page.url), ""),
             Ok((first, second)) => {
-                if !redirects(page, second, list) && answers(page, second, list) {
+                if !redirects(page, second, list) && answers(facts, page, second, list) {
                     caching(facts, page, second, list);
                     dropped(facts, page, first, second, list);
                     compression(page, second, list);
@@ -55,7 +56,7 @@ fn redirects(page: &Page, visit: &Visit, list: &mut Vec<Finding>) -> bool {
 }
 
 /// Whether the page is one at all.
-fn answers(page: &Page, visit: &Visit, list: &mut Vec<Finding>) -> bool {
+fn answers(facts: &Facts, page: &Page, visit: &Visit, list: &mut Vec<Finding>) -> bool {
     let expected = if page.kind == "404" { 404 } else { 200 };
     if visit.status == expected {
         return true;
@@ -64,7 +65,11 @@ fn answers(page: &Page, visit: &Visit, list: &mut Vec<Finding>) -> bool {
     if visit.status >= 500 {
         report.bad(
             format!("{} ({}) is answered with {}", page.kind, page.url, visit.status),
-            "the error logs of Myriad and of php-fpm say why",
+            if is_down(facts) {
+                "this follows from the first finding"
+            } else {
+                "the error logs of Myriad and of php-fpm contain the reason"
+            },
         );
     } else {
         report.warn(

@@ -9,6 +9,9 @@ const TUNE: &str = "myriad tune --apply writes settings that fit this machine an
 const LOOK: &str = "name php-fpm with --php ADDRESS, the site with --root DIR, and run the doctor as root";
 
 pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
+    if facts.php_down.is_some() {
+        return;
+    }
     match &facts.php {
         Err(why) => Report::new("php", list).unseen(format!("PHP could not be asked: {why}"), LOOK),
         Ok(php) => {
@@ -19,6 +22,7 @@ pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
     }
     few_children(facts, Report::new("children-too-few", list));
     many_children(facts, Report::new("children-too-many", list));
+    assumed_children(facts, Report::new("children-assumed", list));
 }
 
 fn version(facts: &Facts, php: &Php, report: Report<'_>) {
@@ -130,5 +134,43 @@ fn many_children(facts: &Facts, report: Report<'_>) {
         );
     } else {
         report.fine(format!("{most} children of {} MB fit", workers.largest >> 20));
+    }
+}
+
+/// Compares the maximum number of requests that Myriad sends at once with the number of children.
+fn assumed_children(facts: &Facts, report: Report<'_>) {
+    let (assumed, children) = match (&facts.assumed_children, &facts.most_children) {
+        (Ok(Some(assumed)), Ok(children)) => (*assumed, *children),
+        (Ok(None), _) => {
+            return report.unseen(
+                "Myriad's configuration does not limit the requests that php-fpm gets at once",
+                "max_conns=N behind the server of php-fpm, N its pm.max_children, as the presets have it",
+            );
+        }
+        (Err(why), _) | (_, Err(why)) => {
+            return report.unseen(why, "run the doctor as root while Myriad and php-fpm run");
+        }
+    };
+    let remedy = format!(
+        "myriad wordpress reload reads pm.max_children of the php-fpm that runs; else start Myriad with --php-children {children}"
+    );
+    if assumed > children {
+        report.warn(
+            format!(
+                "php-fpm has {children} children, and Myriad sends it up to {assumed} requests at once: {} of them wait in php-fpm, where no \
+                 request has priority and no stale page takes the place of a late one",
+                assumed - children
+            ),
+            remedy,
+        );
+    } else if assumed < children {
+        report.warn(
+            format!(
+                "php-fpm may have {children} children, and Myriad sends it {assumed} requests at once at most"
+            ),
+            remedy,
+        );
+    } else {
+        report.fine(format!("Myriad sends php-fpm as many requests at once as it has children: {children}"));
     }
 }

@@ -1,5 +1,6 @@
 //! Checks of `WordPress` and its database.
 
+use crate::down::is_down;
 use crate::facts::{Facts, WordPress};
 use crate::finding::{Finding, Report};
 use crate::lifetimes::{Program, Support, support};
@@ -13,13 +14,7 @@ const SLOW_PER_HOUR: u64 = 10;
 pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
     let wordpress = match &facts.wordpress {
         Ok(wordpress) => wordpress,
-        Err(why) if why.contains("database") => {
-            Report::new("database", list).bad(
-                format!("WordPress does not reach its database: {why}"),
-                "is MariaDB or MySQL running (systemctl status mariadb)? DB_HOST, DB_USER and DB_PASSWORD in wp-config.php must be its own",
-            );
-            return;
-        }
+        Err(_) if is_down(facts) => return,
         Err(why) => {
             let remedy =
                 "name the site with --root DIR and php-fpm with --php ADDRESS, and run the doctor as root";
@@ -81,7 +76,7 @@ fn object_cache(wordpress: &WordPress, report: Report<'_>) {
     } else {
         report.warn(
             format!("there is no object cache: what pages share is asked of the database each time ({} queries before a page begins)", wordpress.queries),
-            "install Redis and php-redis, then: myriad wordpress --install-object-cache unix:/run/redis/redis-server.sock --root DIR",
+            "install Redis and php-redis, then: myriad wordpress --install-object-cache redis:/run/redis/redis-server.sock --root DIR",
         );
     }
 }

@@ -1,8 +1,8 @@
 //! Each check by facts: a sound stack has nothing, and one thing that is wrong is found with its remedy.
 
 use myriad_doctor::{
-    Asset, CookieSource, Facts, Finding, Opcache, Page, Php, Pool, Severity, Stored, Swap, Visit, WordPress,
-    Workers, findings,
+    Asset, CookieSource, Facts, Finding, Opcache, Page, Php, Pool, Senders, Severity, Stored, Swap, Visit,
+    WordPress, Workers, findings,
 };
 
 /// 2026-11-24.
@@ -43,6 +43,7 @@ fn sound() -> Facts {
         backlog: Ok(4096),
         swap: Ok(Swap { total: 0, used: 0 }),
         killed: Ok(Vec::new()),
+        php_down: None,
         php: Ok(Php {
             version: "8.4.1".into(),
             opcache: Ok(Some(Opcache {
@@ -60,6 +61,7 @@ fn sound() -> Facts {
         }),
         pool: Ok(Pool { total: 4, active: 1, queue: 0, reached: 0 }),
         most_children: Ok(16),
+        assumed_children: Ok(Some(16)),
         workers: Ok(Workers { largest: 60 << 20, count: 4 }),
         wordpress: Ok(WordPress {
             version: "6.8".into(),
@@ -82,6 +84,7 @@ fn sound() -> Facts {
         cookies: Vec::new(),
         uncaching: Vec::new(),
         behind_tls: Ok(visit()),
+        senders: Ok(Senders::default()),
         advanced_cache: Ok(false),
     }
 }
@@ -153,7 +156,22 @@ const FAULTS: &[Fault] = &[
         facts.pool.as_mut().expect("pool").reached = 7;
     }),
     ("children-too-many", Severity::Bad, "100 children of 60 MB", |facts| {
-        facts.most_children = Ok(100);
+        (facts.most_children, facts.assumed_children) = (Ok(100), Ok(Some(100)));
+    }),
+    ("children-assumed", Severity::Warning, "28 of them wait in php-fpm", |facts| {
+        (facts.most_children, facts.assumed_children) = (Ok(4), Ok(Some(32)));
+    }),
+    ("children-assumed", Severity::Warning, "may have 20 children, and Myriad sends it 5", |facts| {
+        (facts.most_children, facts.assumed_children) = (Ok(20), Ok(Some(5)));
+    }),
+    ("php-down", Severity::Bad, "nothing listens there", |facts| {
+        facts.php_down = Some("php-fpm at /run/php.sock: nothing listens there".into());
+        facts.php = Err("refused".into());
+        facts.pool = Err("refused".into());
+        facts.wordpress = Err("refused".into());
+    }),
+    ("trusted-proxy", Severity::Warning, "40 requests with X-Forwarded-For came from 192.0.2.7", |facts| {
+        facts.senders = Ok(Senders { requests: vec![("192.0.2.7".into(), 40)], others: 4 });
     }),
     ("database", Severity::Bad, "does not reach its database", |facts| {
         facts.wordpress = Err("Error establishing a database connection".into());
@@ -276,6 +294,8 @@ fn what_could_not_be_looked_at_is_never_fine() {
         facts.php = Err(not());
         facts.pool = Err(not());
         facts.most_children = Err(not());
+        facts.assumed_children = Err(not());
+        facts.senders = Err(not());
         facts.workers = Err(not());
         facts.wordpress = Err(not());
         facts.assets = Err(not());
@@ -293,6 +313,8 @@ fn what_could_not_be_looked_at_is_never_fine() {
         "php",
         "children-too-few",
         "children-too-many",
+        "children-assumed",
+        "trusted-proxy",
         "wordpress",
         "page",
         "files",
@@ -300,6 +322,40 @@ fn what_could_not_be_looked_at_is_never_fine() {
     ] {
         assert!(found.iter().any(|finding| finding.check == check), "{check}");
     }
+}
+
+#[test]
+fn clients_that_claim_addresses_are_no_proxy() {
+    let requests = (0..20).map(|client| (format!("198.51.100.{client}"), 3)).collect();
+    let senders = Senders { requests, others: 9 };
+    assert_eq!(wrong(|facts| facts.senders = Ok(senders)), []);
+    let few = Senders { requests: vec![("192.0.2.7".into(), 2)], others: 0 };
+    assert_eq!(wrong(|facts| facts.senders = Ok(few)), []);
+}
+
+#[test]
+fn what_everything_depends_on_comes_before_what_follows_from_it() {
+    let down = |change: fn(&mut Facts)| {
+        wrong(|facts| {
+            php(facts).opcache = Ok(None);
+            change_home(facts, |visit| visit.status = 503);
+            if let Ok((first, second)) = &mut facts.pages[3].visits {
+                (first.status, second.status) = (503, 503);
+            }
+            change(facts);
+        })
+    };
+    let found = down(|facts| {
+        facts.php_down = Some("php-fpm at /run/php.sock: nothing listens there".into());
+        facts.php = Err("refused".into());
+        facts.wordpress = Err("refused".into());
+    });
+    assert_eq!((found[0].check, found[0].severity), ("php-down", Severity::Bad), "{found:#?}");
+    let status = found.iter().find(|finding| finding.check == "status").expect("a page with 503");
+    assert_eq!(status.remedy, "this follows from the first finding");
+    assert!(!found.iter().any(|finding| ["php", "wordpress"].contains(&finding.check)), "{found:#?}");
+    let found = down(|facts| facts.wordpress = Err("Error establishing a database connection".into()));
+    assert_eq!((found[0].check, found[0].severity), ("database", Severity::Bad), "{found:#?}");
 }
 
 #[test]

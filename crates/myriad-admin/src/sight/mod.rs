@@ -6,10 +6,10 @@ mod request;
 mod shown;
 mod tick;
 
-pub use request::{HistoryRequest, LiveRequest, PurgesRequest, TagsRequest, TopsRequest};
+pub use request::{HistoryRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest};
 pub use shown::{
-    HistoryReport, HistorySeries, InspectReport, InspectedLine, PurgeEvent, ReasonCount, TagReport,
-    TagsReport, TopPage, TopsReport,
+    HistoryReport, HistorySeries, InspectReport, InspectedLine, PurgeEvent, ReasonCount, SenderReport,
+    SendersReport, TagReport, TagsReport, TopPage, TopsReport,
 };
 pub use tick::{
     Connections, Counts, EncodingTotal, FirstByte, Percentiles, QueueReport, Tick, TierSize, WorkerTick,

@@ -54,3 +54,8 @@ pub struct TagsRequest {
     /// Most tags, 1 to 1,000; 100 where nothing is said.
     pub limit: Option<u64>,
 }
+
+/// Senders with `X-Forwarded-For` that are not trusted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SendersRequest {}

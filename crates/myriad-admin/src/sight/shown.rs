@@ -163,6 +163,26 @@ pub struct TagReport {
     pub bytes: u64,
 }
 
+/// Senders with `X-Forwarded-For` that are not trusted, since the process started. Cache hits are not counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SendersReport {
+    /// The senders, the one with most requests first.
+    pub senders: Vec<SenderReport>,
+    /// Requests of further senders.
+    pub others: u64,
+}
+
+/// A sender.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SenderReport {
+    /// Its address, or `unix:`.
+    pub address: String,
+    /// Its requests.
+    pub requests: u64,
+}
+
 /// The way of a request through the configuration, and what is stored for its URL.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -95,7 +95,7 @@ fn begin(
             return None;
         }
     };
-    exchange.request.site.worker.counters.fetches.add(1);
+    exchange.request.count_fetch();
     let stored = writer.previous().or(exchange.request.cache.stale.as_ref());
     let usable_page = stored.is_some_and(|page| page.meta().status < 500);
     let apart = other_codings::is_apart(&exchange.request);

@@ -35,6 +35,7 @@ impl Administrator {
             Request::History(request) => self.history(request, tell),
             Request::Purges(request) => self.purges(request, tell),
             Request::Tags(request) => self.tags(request, tell),
+            Request::Senders(_) => self.senders(tell),
         };
         match end {
             Ok(end) => tell(Reply::End(end)),

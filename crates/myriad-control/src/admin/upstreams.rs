@@ -91,6 +91,7 @@ pub(crate) fn report(block: &str, group: &GroupControl, peer: PeerSnapshot) -> P
         ordered: peer.is_ordered,
         weight: peer.weight,
         backup: peer.backup,
+        max_conns: peer.max_conns,
         active: peer.active,
         requests: peer.requests,
         failures: peer.failures,

@@ -314,7 +314,12 @@ async fn wait(exchange: &mut Exchange, call: Call, scope: Scope, proven: bool) -
         Asked::Pages(_) | Asked::Page(_) => "pages",
         Asked::Purge(_) | Asked::Purges(_) => "purges",
         Asked::Upstreams(_) | Asked::ChangeUpstream(_) => "servers",
-        Asked::Memory(_) | Asked::Live(_) | Asked::Tops(_) | Asked::History(_) | Asked::Tags(_) => "",
+        Asked::Memory(_)
+        | Asked::Live(_)
+        | Asked::Tops(_)
+        | Asked::History(_)
+        | Asked::Tags(_)
+        | Asked::Senders(_) => "",
     };
     let is_one = matches!(asked, Asked::Page(_));
     let Some(turn) = Turn::take() else {

@@ -8,7 +8,7 @@
 //! | `encodings` | the codings of a zone's pages, counted in rounds |
 //! | `stream` | the events as `text/event-stream` |
 //! | `watch` | the events over the control socket |
-//! | `tops`, `history`, `purges`, `tags` | answers to who asks once |
+//! | `tops`, `history`, `purges`, `tags`, `senders` | answers to single requests |
 
 mod encodings;
 mod history;
@@ -16,6 +16,7 @@ mod look;
 mod observer;
 mod purges;
 mod recorder;
+mod senders;
 mod stream;
 mod tags;
 mod tops;

@@ -165,6 +165,12 @@ impl Request {
         self.outcome.visit.get_or_insert_default()
     }
 
+    /// Counts a request that is sent to an origin, and its sender if that is a proxy that is not trusted.
+    pub fn count_fetch(&self) {
+        self.site.worker.counters.fetches.add(1);
+        self.site.worker.sight.shared.senders.note(self);
+    }
+
     /// Counts what the cache did for the request, once it is over; `bytes` of its body were sent.
     pub fn count_cache_status(&self, bytes: u64) {
         let Some(status) = self.cache.shown.status else { return };

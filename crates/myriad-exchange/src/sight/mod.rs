@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `note` | a finished request, taken into the rankings of its worker |
 //! | `live` | those who watch, and the newest event for them |
+//! | `senders` | senders with `X-Forwarded-For` that are not trusted |
 //!
 //! ```text
 //! a finished request -> one of some hits and quick misses, every other miss -> the worker's own rankings, locked by it and by whoever reads
@@ -13,6 +14,7 @@
 
 mod live;
 mod note;
+mod senders;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -25,6 +27,7 @@ use parking_lot::Mutex;
 
 pub use live::{Live, News, Reader, Tick, Told, TooMany, Wake};
 pub use note::note;
+pub use senders::{SenderCounts, Senders};
 
 /// What all workers of a process share.
 #[derive(Debug)]
@@ -39,6 +42,8 @@ pub struct Sight {
     pub started_ms: u64,
     /// How often the configuration was replaced.
     pub reloads: AtomicU64,
+    /// Senders with `X-Forwarded-For` that are not trusted.
+    pub senders: Senders,
     /// The files of the configuration, for explanations.
     pub sources: Mutex<Arc<[Source]>>,
 }
@@ -52,6 +57,7 @@ impl Sight {
             history: Mutex::default(),
             started_ms: now_ms,
             reloads: AtomicU64::new(0),
+            senders: Senders::default(),
             sources: Mutex::new(Arc::default()),
         }
     }

@@ -2,15 +2,18 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use myriad_admin::{PagesRequest, Reply, Request, RequestCounts, StatsRequest};
-use myriad_doctor::{Facts, Pool, Seen, Stored, WordPress};
+use myriad_admin::sight::SendersRequest;
+use myriad_admin::{PagesRequest, Reply, Request, RequestCounts, StatsRequest, UpstreamsRequest};
+use myriad_doctor::{Facts, Pool, Seen, Senders, Stored, WordPress};
 
 use super::options::Options;
 use super::php::{self, Probe};
 use super::stack::{self, Stack};
 use super::{machine, site, sources};
 use crate::admin::Running;
+use crate::servers;
 use crate::web::Target;
+use crate::wordpress;
 
 /// Looks at everything; returns the address that was asked for, too. The error is of a site for which nobody answers.
 pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
@@ -26,6 +29,7 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
         .php
         .clone()
         .ok_or_else(|| "which php-fpm serves the site is not known: name it with --php ADDRESS".to_owned());
+    let php_down = php_address.as_ref().ok().and_then(|php| wordpress::php_complaint(php));
     let probe = php_address.clone().and_then(|php| Probe::new(&php));
     let listens = stack.listens.clone().map(|address| here(&address));
     let authority = options.url.as_ref().map(|url| url.authority.clone());
@@ -36,7 +40,7 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
         (Err(why), _) | (_, Err(why)) => Err(why.clone()),
     };
     let (target, at) = address(options, &stack, wordpress.as_ref().ok())?;
-    let site = site::look(&target, at.as_deref()).map_err(|error| error.to_string())?;
+    let site = site::look(&target, at.as_deref()).map_err(|error| format!("{error}{}", servers::hint()))?;
     let visits = || site.pages.iter().filter_map(|page| page.visits.as_ref().ok());
     let uncached = site.pages.iter().filter_map(|page| page.uncached.as_ref());
     let all = visits().flat_map(|(first, second)| [first, second]).chain(uncached);
@@ -46,7 +50,10 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
     let asks_why =
         visits().any(|(_, second)| matches!(second.cache.as_deref(), Some("MISS" | "EXPIRED" | "BYPASS")));
     let (cookies, uncaching) = match &root {
-        Ok(root) => sources::look(root, &cookies, asks_why),
+        Ok(root) => {
+            let active = wordpress.as_ref().ok().map(|wordpress| wordpress.active.as_slice());
+            sources::look(root, active, &cookies, asks_why)
+        }
         Err(_) => (Vec::new(), Vec::new()),
     };
     let facts = Facts {
@@ -56,9 +63,11 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
         backlog: machine::backlog(),
         swap: machine::swap(),
         killed: machine::killed(),
+        php_down,
         php: probe.as_ref().map_err(Clone::clone).and_then(Probe::php),
         pool: pool(options, &php_address),
         most_children: php_address.as_ref().map_err(Clone::clone).and_then(|php| php::most_children(php)),
+        assumed_children: assumed_children(options, &php_address),
         workers: machine::workers(),
         wordpress,
         pages: site.pages,
@@ -68,6 +77,7 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
         cookies,
         uncaching,
         behind_tls: site.behind_tls,
+        senders: senders(options),
         advanced_cache: root.map(|root| root.join("wp-content/advanced-cache.php").is_file()),
     };
     Ok((target, facts))
@@ -103,6 +113,45 @@ fn address(
 
 fn pool(options: &Options, php: &Seen<String>) -> Seen<Pool> {
     php::pool(php.as_ref().map_err(Clone::clone)?, options.status.as_deref())
+}
+
+/// Most requests that the running Myriad sends to php-fpm at once.
+fn assumed_children(options: &Options, php: &Seen<String>) -> Seen<Option<u32>> {
+    let php = php.as_ref().map_err(Clone::clone)?;
+    let running = Running::find(&options.words.server, options.words.socket.as_deref())?;
+    let mut limits = Vec::new();
+    running.ask(&Request::Upstreams(UpstreamsRequest::default()), |reply| {
+        if let Reply::Peer(peer) = reply
+            && [&peer.server, &peer.address]
+                .iter()
+                .any(|name| name.strip_prefix("unix:").unwrap_or(name) == php)
+        {
+            limits.push(peer.max_conns);
+        }
+        Ok(true)
+    })?;
+    let limit = limits.first().ok_or_else(|| format!("Myriad has no server {php} among its upstreams"))?;
+    Ok(Some(*limit).filter(|limit| *limit > 0))
+}
+
+/// Senders with `X-Forwarded-For` that are not trusted.
+fn senders(options: &Options) -> Seen<Senders> {
+    let running = Running::find(&options.words.server, options.words.socket.as_deref())?;
+    let mut senders = Senders::default();
+    running.ask(&Request::Senders(SendersRequest {}), |reply| {
+        if let Reply::Senders(report) = reply {
+            senders.others = report.others;
+            for sender in report.senders {
+                let option = wordpress::trusted_proxy_option(&sender.address);
+                match senders.requests.iter_mut().find(|(known, _)| *known == option) {
+                    Some((_, requests)) => *requests += sender.requests,
+                    None => senders.requests.push((option, sender.requests)),
+                }
+            }
+        }
+        Ok(true)
+    })?;
+    Ok(senders)
 }
 
 /// What is stored, asked of the control socket.

@@ -28,12 +28,17 @@ if ( isset( $_SERVER['MYRIAD_SITE'] ) ) {
 	if ( is_multisite() ) {
 		$plugins = array_merge( $plugins, array_keys( (array) get_site_option( 'active_sitewide_plugins', array() ) ) );
 	}
+	$active  = array( 'themes/' . get_stylesheet(), 'themes/' . get_template() );
+	foreach ( $plugins as $plugin ) {
+		$active[] = 'plugins/' . explode( '/', (string) $plugin )[0];
+	}
 	$found   = array(
 		'version'          => (string) $GLOBALS['wp_version'],
 		'home'             => home_url( '/' ),
 		'database'         => method_exists( $wpdb, 'db_server_info' ) ? (string) $wpdb->db_server_info() : (string) $wpdb->db_version(),
 		'object_cache'     => (bool) wp_using_ext_object_cache(),
 		'plugins'          => array_values( array_map( 'dirname', array_map( 'strval', $plugins ) ) ),
+		'active'           => array_values( array_unique( $active ) ),
 		'nonce_life'       => (int) apply_filters( 'nonce_life', DAY_IN_SECONDS ),
 		'queries'          => $queries,
 		'autoload'         => (int) $wpdb->get_var( "SELECT SUM(LENGTH(option_value)) FROM $wpdb->options WHERE autoload IN ('yes', 'on', 'auto', 'auto-on')" ),

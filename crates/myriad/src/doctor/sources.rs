@@ -22,8 +22,14 @@ const SETTERS: [&str; 3] = ["setcookie", "setrawcookie", "Set-Cookie:"];
 /// Plugins that have these words and keep no page of visitors from caches.
 const INNOCENT: [&str; 1] = ["myriad-cache"];
 
-/// Looks for the cookies' names, and for those words where `asks_why`. Both lists are empty if there is nothing to look for.
-pub(super) fn look(root: &Path, cookies: &[String], asks_why: bool) -> (Vec<CookieSource>, Vec<String>) {
+/// Looks for the cookies' names, and for those words where `asks_why`. Both lists are empty if there is nothing to look for. `active` are
+/// the plugins and themes that run, besides must-use plugins; without it all files are searched.
+pub(super) fn look(
+    root: &Path,
+    active: Option<&[String]>,
+    cookies: &[String],
+    asks_why: bool,
+) -> (Vec<CookieSource>, Vec<String>) {
     let stems: Vec<&str> = cookies.iter().map(|name| stem(name)).collect();
     let mut places: Vec<BTreeSet<String>> = vec![BTreeSet::new(); cookies.len()];
     let (mut sessions, mut setters) = (BTreeSet::new(), BTreeSet::new());
@@ -31,7 +37,7 @@ pub(super) fn look(root: &Path, cookies: &[String], asks_why: bool) -> (Vec<Cook
     if cookies.is_empty() && !asks_why {
         return (Vec::new(), Vec::new());
     }
-    each_text(root, |place, text| {
+    each_text(root, active, |place, text| {
         for (found, stem) in places.iter_mut().zip(&stems) {
             if stands_in(text, stem) {
                 found.insert(place.clone());
@@ -83,7 +89,7 @@ fn stands_in(text: &str, name: &str) -> bool {
 }
 
 /// Calls `visit` with the text of each PHP file and script, and the name of its plugin or theme: `plugins/shop`.
-fn each_text(root: &Path, mut visit: impl FnMut(String, &str)) {
+fn each_text(root: &Path, active: Option<&[String]>, mut visit: impl FnMut(String, &str)) {
     let site = SiteFolder::new(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
     let mut left = FILES;
     for folder in FOLDERS {
@@ -92,10 +98,14 @@ fn each_text(root: &Path, mut visit: impl FnMut(String, &str)) {
             if !file.extension().is_some_and(|end| end == "php" || end == "js") {
                 continue;
             }
+            let place = format!("{folder}/{}", file.iter().next().unwrap_or_default().to_string_lossy());
+            let is_active = |active: &[String]| folder == "mu-plugins" || active.contains(&place);
+            if !active.is_none_or(is_active) {
+                continue;
+            }
             left -= 1;
-            let name = file.iter().next().unwrap_or_default().to_string_lossy();
             if let Ok(text) = files.read(&file, FILE_BYTES) {
-                visit(format!("{folder}/{name}"), &String::from_utf8_lossy(&text));
+                visit(place, &String::from_utf8_lossy(&text));
             }
         }
     }
@@ -120,14 +130,24 @@ mod tests {
             fs::create_dir_all(path.parent().expect("parent")).expect("folder");
             fs::write(path, text).expect("file");
         }
-        let (cookies, uncaching) =
-            look(&root, &["visit_id", "cart_0123456789abcdef", "none", "PHPSESSID"].map(str::to_owned), true);
+        let (cookies, uncaching) = look(
+            &root,
+            None,
+            &["visit_id", "cart_0123456789abcdef", "none", "PHPSESSID"].map(str::to_owned),
+            true,
+        );
         let places: Vec<_> = cookies.iter().map(|source| source.places.join(",")).collect();
         assert_eq!(places, ["plugins/counter", "plugins/shop", "", "plugins/forms"]);
         let setters: Vec<_> = cookies.iter().map(|source| source.setters.join(",")).collect();
         assert_eq!(setters, ["", "", "plugins/counter,plugins/shop", ""]);
         assert_eq!(uncaching, ["plugins/forms", "plugins/shop"]);
-        assert_eq!(look(&root, &[], false), (Vec::new(), Vec::new()));
+        assert_eq!(look(&root, None, &[], false), (Vec::new(), Vec::new()));
+        // What does not run sets no cookie.
+        let active = ["plugins/shop".to_owned()];
+        let (cookies, uncaching) =
+            look(&root, Some(&active), &["visit_id", "PHPSESSID"].map(str::to_owned), true);
+        let places: Vec<_> = cookies.iter().map(|source| source.places.join(",")).collect();
+        assert_eq!((places, uncaching), (vec![String::new(); 2], vec!["plugins/shop".to_owned()]));
         fs::remove_dir_all(&root).expect("clean");
     }
 }

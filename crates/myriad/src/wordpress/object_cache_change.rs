@@ -14,6 +14,12 @@ impl ObjectCache {
     /// # Errors
     /// A sentence that shows what an address looks like.
     pub(super) fn install(address: String) -> Result<Self, String> {
+        // A socket's address as other programs write it; Redis is what listens there.
+        let address = match address.strip_prefix("unix:") {
+            Some(path) => format!("redis:{}", path.strip_prefix("//").unwrap_or(path)),
+            None if address.starts_with('/') => format!("redis:{address}"),
+            None => address,
+        };
         let (scheme, rest) = address.split_once(':').unwrap_or((&address, ""));
         let place = rest.strip_prefix("//").unwrap_or(rest);
         let is_plain =
@@ -51,6 +57,10 @@ mod tests {
             ["redis:/run/r.sock", "redis://h:1/2", "rediss://:p@h", "memcached://h", "memcached:/m", "apcu"]
         {
             assert!(ObjectCache::install(address.to_owned()).is_ok(), "{address}");
+        }
+        for address in ["unix:/run/r.sock", "unix:///run/r.sock", "/run/r.sock"] {
+            let read = ObjectCache::install(address.to_owned());
+            assert_eq!(read, Ok(ObjectCache::Install("redis:/run/r.sock".to_owned())), "{address}");
         }
         for address in
             ["", "redis", "redis:", "redis://", "redis:run/r.sock", "apcu:x", "http://h", "redis://h'"]
