@@ -16,16 +16,8 @@ use crate::configuration::{self, Origin};
 use crate::instance::holder;
 use crate::paths::Paths;
 use crate::pidfile;
-use crate::servers;
+use crate::servers::{self, Named};
 use crate::wordpress;
-
-/// Server that a command line names; where it names none, the one that runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Named {
-    Configuration(Paths),
-    /// A preset, by its prefix.
-    Preset(PathBuf),
-}
 
 impl Named {
     pub(crate) fn of(server: &Options) -> Self {

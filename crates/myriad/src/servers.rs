@@ -7,14 +7,21 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli;
 use crate::configuration::{self, Origin};
 use crate::instance::holder;
-use crate::named::Named;
 use crate::paths::Paths;
 use crate::{accounts, pidfile, wordpress};
+
+/// Server that a command line names; where it names none, the one that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Configuration(Paths),
+    /// Server of a preset, by its prefix.
+    Preset(PathBuf),
+}
 
 /// Server that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,9 +18,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use crate::admin::{Known, Words, help};
 use crate::configuration::Origin;
 use crate::instance::held;
-use crate::named::Named;
 use crate::pidfile::{self, reason};
 use crate::servers;
+use crate::servers::Named;
 use crate::wordpress;
 
 pub(crate) const USAGE: &str = "\

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use myriad_http::{Method, RequestHead};
+use myriad_http::{Known, Method, RequestHead};
 use myriad_net::{Connection, RequestBody};
 use myriad_script::Frame;
 
@@ -168,7 +168,11 @@ impl Request {
     /// Counts a request that is sent to an origin, and its sender if that is a proxy that is not trusted.
     pub fn count_fetch(&self) {
         self.site.worker.counters.fetches.add(1);
-        self.site.worker.sight.shared.senders.note(self);
+        let has_field = self.received.head.fields().has(Known::XForwardedFor);
+        if has_field && self.received.real.is_none() && !self.is_subrequest() {
+            let sender = self.received.connection.peer.ip().map(|sender| sender.to_canonical());
+            self.site.worker.sight.shared.senders.count(sender);
+        }
     }
 
     /// Counts what the cache did for the request, once it is over; `bytes` of its body were sent.

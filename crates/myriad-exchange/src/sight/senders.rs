@@ -2,10 +2,7 @@
 
 use std::net::IpAddr;
 
-use myriad_http::Known;
 use parking_lot::Mutex;
-
-use crate::exchange::Request;
 
 /// Maximum number of senders; requests of further ones are counted together.
 const MAX_SENDERS: usize = 64;
@@ -24,15 +21,8 @@ pub struct SenderCounts {
 pub struct Senders(Mutex<SenderCounts>);
 
 impl Senders {
-    /// Counts a request that is sent to an origin if it has `X-Forwarded-For` and its sender is not trusted. Cache hits are not counted.
-    pub fn note(&self, request: &Request) {
-        let has_field = request.received.head.fields().has(Known::XForwardedFor);
-        if has_field && request.received.real.is_none() && !request.is_subrequest() {
-            self.add(request.received.connection.peer.ip().map(|sender| sender.to_canonical()));
-        }
-    }
-
-    fn add(&self, sender: Option<IpAddr>) {
+    /// Counts a request of `sender`; `None` is a unix socket.
+    pub fn count(&self, sender: Option<IpAddr>) {
         let mut counts = self.0.lock();
         if let Some((_, count)) = counts.senders.iter_mut().find(|(known, _)| *known == sender) {
             *count += 1;
@@ -60,10 +50,10 @@ mod tests {
         let senders = Senders::default();
         let proxy: IpAddr = "192.0.2.7".parse().expect("an address");
         for client in 0..100_u32 {
-            senders.add(Some(IpAddr::from(client.to_be_bytes())));
-            senders.add(Some(proxy));
+            senders.count(Some(IpAddr::from(client.to_be_bytes())));
+            senders.count(Some(proxy));
         }
-        senders.add(None);
+        senders.count(None);
         let counts = senders.counts();
         assert_eq!(counts.senders[0], (Some(proxy), 100));
         assert_eq!(counts.senders.len(), MAX_SENDERS);

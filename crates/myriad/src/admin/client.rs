@@ -10,9 +10,9 @@ use myriad_admin::{Ended, Reply, Request};
 
 use super::socket;
 use crate::configuration::{self, Origin};
-use crate::named::Named;
 use crate::pidfile::reason;
 use crate::servers;
+use crate::servers::Named;
 use crate::{accounts, cli, wordpress};
 
 /// Longest silence of a server in the middle of an answer: a purge may wait for a sweep of all pages.

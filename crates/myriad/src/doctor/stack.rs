@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::options::Options;
 use crate::instance::holder;
-use crate::named::Named;
+use crate::servers::Named;
 use crate::site_folder::SiteFolder;
 use crate::web::Target;
 use crate::wordpress::{self, SiteLine};

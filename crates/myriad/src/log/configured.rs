@@ -9,8 +9,8 @@ use myriad_tally::Layout;
 
 use crate::cli;
 use crate::configuration::Origin;
-use crate::named::Named;
 use crate::paths::Paths;
+use crate::servers::Named;
 use crate::wordpress;
 
 /// What a configuration says of its logs.

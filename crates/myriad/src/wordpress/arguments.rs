@@ -6,8 +6,11 @@ use super::kind::Kind;
 use super::object_cache_change::ObjectCache;
 use super::options::Options;
 use super::placement::Placement;
-use super::{running, values};
+use super::values;
 use crate::cli;
+
+/// Words that name a command to the running server, suggested for a mistyped argument.
+const COMMANDS: [&str; 3] = ["status", "reload", "stop"];
 
 /// Reads the arguments after the word `wordpress` or `php`.
 pub(crate) fn parse(kind: Kind, arguments: impl Iterator<Item = OsString>) -> Result<cli::Options, String> {
@@ -64,7 +67,7 @@ fn parsed(kind: Kind, mut arguments: impl Iterator<Item = OsString>) -> Result<c
                 site.set(name, values::given(name, value, is_glued)?)?;
             }
             _ => {
-                let known = running::NAMES.into_iter().chain(cli::options_in(cli::USAGE));
+                let known = COMMANDS.into_iter().chain(cli::options_in(cli::USAGE));
                 return Err(format!("{} (see myriad -h)", cli::invalid(name, known)));
             }
         }

@@ -21,10 +21,10 @@ use crate::accounts;
 use crate::admin::{Running, Words, help};
 use crate::configuration::Origin;
 use crate::instance::{Holder, held, holder};
-use crate::named::Named;
 use crate::paths::Paths;
 use crate::pidfile::reason;
 use crate::servers;
+use crate::servers::Named;
 
 pub(crate) const USAGE: &str = "\
 Usage: myriad wordpress status [--prefix DIR]      (or: myriad php status ...)
@@ -59,9 +59,6 @@ pub(crate) enum Command {
     Reload,
     Stop,
 }
-
-/// Words that name a command.
-pub(super) const NAMES: [&str; 3] = ["status", "reload", "stop"];
 
 impl Command {
     /// Command that the first two arguments name.
