@@ -1,5 +1,7 @@
 //! Checks of PHP: `OPcache`, children, sizes, version.
 
+use std::cmp::Ordering;
+
 use crate::facts::{Facts, Opcache, Php, Pool};
 use crate::finding::{Finding, Report};
 use crate::lifetimes::{Program, Support, support};
@@ -154,23 +156,22 @@ fn assumed_children(facts: &Facts, report: Report<'_>) {
     let remedy = format!(
         "myriad wordpress reload reads pm.max_children of the php-fpm that runs; else start Myriad with --php-children {children}"
     );
-    if assumed > children {
-        report.warn(
+    match assumed.cmp(&children) {
+        Ordering::Greater => report.warn(
             format!(
                 "php-fpm has {children} children, and Myriad sends it up to {assumed} requests at once: {} of them wait in php-fpm, where no \
                  request has priority and no stale page takes the place of a late one",
                 assumed - children
             ),
             remedy,
-        );
-    } else if assumed < children {
-        report.warn(
+        ),
+        Ordering::Less => report.warn(
             format!(
                 "php-fpm may have {children} children, and Myriad sends it {assumed} requests at once at most"
             ),
             remedy,
-        );
-    } else {
-        report.fine(format!("Myriad sends php-fpm as many requests at once as it has children: {children}"));
+        ),
+        Ordering::Equal => report
+            .fine(format!("Myriad sends php-fpm as many requests at once as it has children: {children}")),
     }
 }
