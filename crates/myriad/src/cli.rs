@@ -33,8 +33,9 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
             options.version |= argument == "--version";
             continue;
         }
-        if let Some(prefix) = prefix_of(&argument) {
-            options.set_value(b'p', prefix.or_else(|| arguments.next()))?;
+        if let Some(rest) = after_prefix_option(&argument) {
+            let glued = rest.strip_prefix(b"=").map(|value| OsStr::from_bytes(value).to_owned());
+            options.set_value(b'p', glued.or_else(|| arguments.next()))?;
             continue;
         }
         if argument == "--explain" || argument == "--method" || argument == "-H" {
@@ -61,14 +62,9 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
     }
 }
 
-/// Returns the value of `--prefix=DIR`, or `Some(None)` for `--prefix`, whose value is the next argument: the long form of `-p`.
-fn prefix_of(argument: &OsStr) -> Option<Option<OsString>> {
-    let rest = argument.as_bytes().strip_prefix(b"--prefix")?;
-    match rest {
-        [] => Some(None),
-        [b'=', value @ ..] => Some(Some(OsStr::from_bytes(value).into())),
-        _ => None,
-    }
+/// Returns the value after an option's long name: empty for `--prefix`, whose value is the next argument, `=DIR` for `--prefix=DIR`.
+fn after_prefix_option(argument: &OsStr) -> Option<&[u8]> {
+    argument.as_bytes().strip_prefix(b"--prefix").filter(|rest| matches!(rest, [] | [b'=', ..]))
 }
 
 impl Options {
