@@ -52,7 +52,7 @@ fn also(out: &mut String, parsed: &Parsed, repeats: &Repeats) {
         } else {
             let _ = write!(out, "{separator} {}:{line}:{column}", source.path.display());
         }
-        // Findings of one cause differ in the directive that they are about.
+        // Errors of one cause differ in their directive or variable.
         if let Some(name) = repeats.cause.and_then(|_| name_at(source, *span)) {
             let _ = write!(out, " ({name})");
         }
@@ -66,10 +66,11 @@ fn also(out: &mut String, parsed: &Parsed, repeats: &Repeats) {
     }
 }
 
-/// Returns the text of a span that is the name of a directive.
+/// Returns the text of a span that is the name of a directive or a variable.
 fn name_at(source: &Source, span: Span) -> Option<&str> {
     let text = std::str::from_utf8(source.bytes.get(span.start as usize..span.end as usize)?).ok()?;
-    let is_name = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    let name = text.strip_prefix('$').unwrap_or(text);
+    let is_name = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     (is_name && text.len() <= WIDTH / 2).then_some(text)
 }
 

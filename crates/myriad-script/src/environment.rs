@@ -34,8 +34,13 @@ pub trait Catalogue {
         &[]
     }
 
-    /// Why a variable that nginx knows is not here; none for a name that nobody knows.
+    /// Returns why a variable of nginx is not supported; `None` for other names.
     fn refusal(&self, _name: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns the third-party module or other server that has a variable, and what to use instead.
+    fn other_module(&self, _name: &str) -> Option<(&'static str, &'static str)> {
         None
     }
 }

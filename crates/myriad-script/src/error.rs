@@ -11,13 +11,15 @@ pub struct ScriptError {
     pub offset: usize,
     /// The `tag` of the [`crate::StepSource`], or the index of the line in a `map`, `geo` or `split_clients` block.
     pub item: Option<usize>,
-    /// The name of the variable, without `$`, where all that is wrong is that nothing defines it.
+    /// Name of the undefined variable, without `$`, if this is the only error.
     pub undefined: Option<Box<str>>,
+    /// Cause that the error shares with others.
+    pub cause: Option<&'static str>,
 }
 
 impl ScriptError {
     pub(crate) fn new(message: impl Into<String>) -> ScriptError {
-        ScriptError { message: message.into(), offset: 0, item: None, undefined: None }
+        ScriptError { message: message.into(), offset: 0, item: None, undefined: None, cause: None }
     }
 
     /// Says which variable nothing defines.

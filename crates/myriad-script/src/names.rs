@@ -76,8 +76,15 @@ impl<C: Catalogue> Names<C> {
             return Err(ScriptError::new(format!("the variable \"${name}\" is refused: {reason}")));
         }
         let known = self.user.keys().map(AsRef::as_ref).chain(self.catalogue.names().iter().copied());
+        let near = nearest(name, known);
+        if near.is_none()
+            && let Some((module, reason)) = self.catalogue.other_module(name)
+        {
+            let message = format!("\"${name}\" is a variable of {module}, not supported by Myriad: {reason}");
+            return Err(ScriptError { cause: Some(module), ..ScriptError::new(message) }.undefined(name));
+        }
         let mut message = format!("unknown \"{name}\" variable");
-        if let Some(near) = nearest(name, known) {
+        if let Some(near) = near {
             message.push_str(", did you mean \"$");
             message.push_str(near);
             message.push_str("\"?");

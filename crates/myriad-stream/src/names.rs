@@ -42,4 +42,8 @@ impl Catalogue for StreamNames {
     fn names(&self) -> &[&str] {
         &self.known
     }
+
+    fn other_module(&self, name: &str) -> Option<(&'static str, &'static str)> {
+        myriad_conf::registry::module_of_variable(name)
+    }
 }

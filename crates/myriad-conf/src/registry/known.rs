@@ -240,7 +240,8 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("rds-json-nginx-module and xss-nginx-module", THIRD_PARTY, "rds_json xss_get"),
 ];
 
-/// Module, reason, beginnings of names separated by spaces, for modules that have many: no directive of Myriad begins so.
+/// Module, reason, beginnings of names separated by spaces, for modules with many directives and variables. No directive of Myriad begins
+/// with one of them.
 const BEGINNINGS: &[(&str, &str, &str)] = &[
     ("lua-nginx-module", NO_SCRIPTS, "lua_"),
     ("njs", NO_SCRIPTS, "js_"),
@@ -261,6 +262,8 @@ const BEGINNINGS: &[(&str, &str, &str)] = &[
     ("Tengine", NO_MODULE, "tfs_ xquic_ xudp_"),
     ("ngx_http_proxy_connect_module", OWN_TUNNEL, "proxy_connect_"),
     ("Angie", OWN_RESOLVE, "docker_"),
+    ("Angie", OWN_CHECKS, "upstream_probe_"),
+    ("Angie's module acme", OWN_ACME, "acme_cert_ acme_hook_"),
 ];
 
 /// Ends of names, of Lua's many directives.
@@ -278,6 +281,11 @@ pub(crate) fn known(name: &str) -> Option<KnownDirective> {
     static BY_NAME: OnceLock<HashMap<&'static str, KnownDirective>> = OnceLock::new();
     let by_name = BY_NAME.get_or_init(|| all().map(|directive| (directive.name, directive)).collect());
     by_name.get(name).copied().or_else(|| of_family(name))
+}
+
+/// Returns the module of a variable that is not nginx's, and what to use instead.
+pub fn module_of_variable(name: &str) -> Option<(&'static str, &'static str)> {
+    of_family(name).map(|known| (known.module, known.reason))
 }
 
 /// Returns what is known of a name that the table lacks, by how it begins or ends.
@@ -310,6 +318,9 @@ mod tests {
         assert_eq!(found("vod_fallback_upstream_location"), Some(("nginx-vod-module", NO_VOD)));
         assert_eq!(found("slowfs_cache_path"), Some(("ngx_slowfs_cache", FILES_IN_MEMORY)));
         assert_eq!(found("acme_client"), Some(("Angie's module acme", OWN_ACME)));
+        assert_eq!(module_of_variable("acme_cert_key_example"), Some(("Angie's module acme", OWN_ACME)));
+        assert_eq!(module_of_variable("slowfs_cache_status"), Some(("ngx_slowfs_cache", FILES_IN_MEMORY)));
+        assert_eq!(module_of_variable("acme_certificate"), None);
         assert_eq!(found("js_main/handler.js"), None, "no name of a directive");
         assert_eq!(found("memcache"), None);
     }

@@ -53,6 +53,7 @@ pub use directive::NOT_YET;
 pub use directive::{Arguments, Block, DefaultValue, Directive, Done, Set, Status};
 pub use family::{ExamineBlock, ExamineHttp, ExamineLocation, Family, FamilyRow, ProtocolLanguage};
 pub use health_check::pattern_of_match;
+pub use known::module_of_variable;
 pub(crate) use known::{KnownDirective, known};
 pub use listen::{BadListenAddress, is_host_name, listen_addresses};
 pub use media_types::add_types;

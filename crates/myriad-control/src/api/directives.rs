@@ -44,10 +44,16 @@ fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
                 written = Some(args.text(index)?.span);
             }
             _ => {
-                let error = args.invalid(index, "`write=on|off`, `zone=NAME` or `secret_sha256=HASH`");
-                let is_path = word.starts_with(b"/");
-                let help = "a path is Angie's syntax: write \"api;\", whose paths below the location are those of NGINX Plus";
-                return Err(if is_path { error.help(help) } else { error });
+                if word.starts_with(b"/") {
+                    let path = String::from_utf8_lossy(&word);
+                    let message = format!(
+                        "\"api {path}\" is the syntax of Angie's module http_api, not supported by Myriad"
+                    );
+                    let help =
+                        "write \"api;\": the paths below the location are those of the API of NGINX Plus";
+                    return Err(Diagnostic::error(args.text(index)?.span, message).help(help));
+                }
+                return Err(args.invalid(index, "`write=on|off`, `zone=NAME` or `secret_sha256=HASH`"));
             }
         }
     }

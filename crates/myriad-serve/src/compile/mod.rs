@@ -399,9 +399,12 @@ impl<'a> Compile<'a> {
     }
 }
 
-/// An error of a script at its place.
+/// Returns the error of a script with its position.
 fn told(span: Span, error: ScriptError) -> Diagnostic {
-    let told = Diagnostic::error(span, error.message);
+    let mut told = Diagnostic::error(span, error.message);
+    if let Some(cause) = error.cause {
+        told = told.cause(cause);
+    }
     match error.undefined {
         Some(name) => told.undefined(name),
         None => told,

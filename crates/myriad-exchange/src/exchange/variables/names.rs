@@ -57,4 +57,8 @@ impl Catalogue for VariableNames {
     fn refusal(&self, name: &str) -> Option<&'static str> {
         refusal(name)
     }
+
+    fn other_module(&self, name: &str) -> Option<(&'static str, &'static str)> {
+        myriad_conf::registry::module_of_variable(name)
+    }
 }

@@ -29,10 +29,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("proxy", INTERNAL, "proxy_internal_body_length proxy_internal_chunked"),
 ];
 
-/// Reason for the variables of Angie's ACME module, whose names hold that of a client.
-const OF_ANGIE: &str = "it belongs to Angie: order certificates with acme_issuer and acme_certificate, and use $acme_certificate and \
-                        $acme_certificate_key";
-
 fn refused() -> impl Iterator<Item = DocumentedVariable> {
     REFUSED.iter().flat_map(|&(module, reason, names)| {
         let status = Status::Refused(reason);
@@ -40,11 +36,8 @@ fn refused() -> impl Iterator<Item = DocumentedVariable> {
     })
 }
 
-/// Returns why a variable of nginx or Angie is not supported; `None` for an unknown name.
+/// Returns why a variable of nginx is not supported; `None` for an unknown name.
 pub(super) fn refusal(name: &str) -> Option<&'static str> {
-    if name.starts_with("acme_cert_") {
-        return Some(OF_ANGIE);
-    }
     match refused().find(|known| known.name == name)?.status {
         Status::Refused(reason) => Some(reason),
         _ => None,
