@@ -54,7 +54,9 @@ pub(crate) fn confirm(
         piece: stored.meta().status == 206,
         delay_ms: arrival.delay_ms,
     };
-    match revalidated(&facts, &stored.meta().lifetime(), rules, arrival.now) {
+    let confirmed = arrival
+        .judged(|now, ahead_ms| revalidated(&facts, &stored.meta().lifetime().shifted(ahead_ms), rules, now));
+    match confirmed {
         Admission::Store(lifetime) => {
             let mut meta = if let Some(updated) = &updated {
                 let marks = marks_of(stored.meta(), &tags);

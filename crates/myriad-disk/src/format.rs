@@ -27,7 +27,7 @@ pub use write::write_encoding;
 pub(crate) use write::{PieceSums, Sections};
 
 /// Bytes of a header.
-pub(crate) const HEADER: usize = 128;
+pub(crate) const HEADER: usize = 152;
 /// Bytes of a piece of a body, the unit that has a checksum.
 pub(crate) const PIECE: u64 = 256 << 10;
 

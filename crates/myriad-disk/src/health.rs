@@ -4,7 +4,9 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use crate::options::{Clock, DiskEvent, Report};
+use crate::clock_reference::{ClockReference, Times};
+use crate::format::Header;
+use crate::options::{Clock, DiskEvent, Reference, Report};
 
 /// Milliseconds for which writing is not tried again after it failed.
 const RETRY_MS: u64 = 1000;
@@ -14,6 +16,7 @@ const CALM_MS: u64 = 10_000;
 /// How a folder is doing.
 pub(crate) struct Health {
     clock: Clock,
+    reference: Reference,
     report: Report,
     /// Whether the folder is there and the sequence numbers of this start are known.
     pub(crate) begun: AtomicBool,
@@ -28,9 +31,10 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    pub(crate) fn new(clock: Clock, report: Report) -> Self {
+    pub(crate) fn new(clock: Clock, reference: Reference, report: Report) -> Self {
         Self {
             clock,
+            reference,
             report,
             begun: AtomicBool::new(false),
             closed: AtomicBool::new(false),
@@ -43,6 +47,16 @@ impl Health {
     /// The time in ms.
     pub(crate) fn now(&self) -> u64 {
         (self.clock)()
+    }
+
+    /// Returns the reference points of the clock.
+    pub(crate) fn clock_reference(&self) -> ClockReference {
+        (self.reference)()
+    }
+
+    /// Converts the times of a file to the clock of this process.
+    pub(crate) fn times_of(&self, header: &Header) -> Times {
+        Times::of((header.stored_at, header.fresh_until), header.clock, self.clock_reference(), self.now())
     }
 
     pub(crate) fn tell(&self, event: &DiskEvent) {

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use myriad_index::{Name, Selection};
 
 use crate::format::{FormatError, Header, Kind, PIECE, Tail, Whole, read_pieces};
+use crate::health::Health;
 use crate::page::{PageBody, ReadPage};
 use crate::read::{MOST_AROUND, Unread, header, open};
 use crate::shelf::Shelf;
@@ -29,16 +30,18 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// The page of a file that is no marker.
-    pub(crate) fn into_page(self) -> ReadPage {
+    /// Returns the page of a file that is no marker, with its times converted to the clock of this process.
+    pub(crate) fn into_page(self, health: &Health) -> ReadPage {
         let header = self.header;
+        let times = health.times_of(&header);
         ReadPage {
             meta: self.meta,
             selection: (header.family != 0)
                 .then(|| Selection { selector: self.selector.into(), variant: self.variant.into() }),
             generation: header.generation,
-            stored_at: header.stored_at,
-            fresh_until: header.fresh_until,
+            stored_at: times.stored_at,
+            fresh_until: times.fresh_until,
+            shift_ms: times.shift_ms,
             encodings: self.encodings,
             body: self.body,
         }

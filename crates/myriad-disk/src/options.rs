@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::clock_reference::ClockReference;
+
 /// The pace of work in the background: stretches of so many files, none longer than the threshold, with pauses in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
@@ -95,8 +97,10 @@ pub enum DiskEvent {
     },
 }
 
-/// A clock: milliseconds since the Unix epoch.
+/// Returns milliseconds of a clock that never jumps.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+/// Returns the reference points of a [`Clock`].
+pub type Reference = Arc<dyn Fn() -> ClockReference + Send + Sync>;
 /// A function that is told of events.
 pub type Report = Arc<dyn Fn(&DiskEvent) + Send + Sync>;
 
@@ -109,8 +113,10 @@ pub struct DiskOptions {
     pub levels: Vec<u8>,
     /// Limits, which may change later.
     pub limits: DiskLimits,
-    /// The time, for work that no request asked for.
+    /// Clock of the times of pages, and of work in the background.
     pub clock: Clock,
+    /// Reference points of the clock, which are written to files with the times.
+    pub reference: Reference,
     /// Who is told of events.
     pub report: Report,
 }

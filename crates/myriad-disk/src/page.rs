@@ -62,10 +62,12 @@ pub struct ReadPage {
     pub selection: Option<Selection>,
     /// The sequence number at which its fetch began.
     pub generation: u64,
-    /// When it was completed, in ms.
+    /// Time at which it was completed, milliseconds of the clock of this tier; never in the future.
     pub stored_at: u64,
-    /// When it stops being fresh, in ms.
+    /// Time at which it stops being fresh, milliseconds of that clock; 0 after a soft purge.
     pub fresh_until: u64,
+    /// Milliseconds to add to times in the metadata, which are those of the clock of the process that wrote the file.
+    pub shift_ms: i64,
     /// The other encodings: index, metadata, bytes.
     pub encodings: Vec<(u8, Box<[u8]>, Bytes)>,
     /// The body.
@@ -83,10 +85,12 @@ pub struct PageHead {
     pub selection: Option<Selection>,
     /// The sequence number at which its fetch began.
     pub generation: u64,
-    /// When it was completed, in ms.
+    /// Time at which it was completed, milliseconds of the clock of this tier; never in the future.
     pub stored_at: u64,
-    /// When it stops being fresh, in ms; 0 where a soft purge covers it.
+    /// Time at which it stops being fresh, milliseconds of that clock; 0 after a soft purge.
     pub fresh_until: u64,
+    /// Milliseconds to add to times in the metadata, which are those of the clock of the process that wrote the file.
+    pub shift_ms: i64,
     /// Bytes of the body.
     pub body_len: u64,
     /// The other encodings: index, metadata, length in bytes.

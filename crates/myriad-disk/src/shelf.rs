@@ -49,10 +49,10 @@ impl Shelf {
         pool: &DiskPool,
         memory: Weak<dyn MemoryTier>,
     ) -> Self {
-        let DiskOptions { path, levels, limits, clock, report } = options;
+        let DiskOptions { path, levels, limits, clock, reference, report } = options;
         Self {
             files: Files::new(path, levels, seed, version),
-            health: Health::new(clock, report),
+            health: Health::new(clock, reference, report),
             counts: Counts::default(),
             limits: RwLock::new(limits),
             catalogue: Mutex::new(Catalogue::new()),

@@ -5,9 +5,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use myriad_log::{ErrorLog, Level};
+use myriad_net::clock;
 use parking_lot::RwLock;
 
 /// Most bytes of a file: eight times what the largest databases have, so that a path to something else does not fill the memory.
@@ -22,7 +23,7 @@ pub(crate) struct DatabaseFile<T> {
     parse: Parse<T>,
     /// Milliseconds between two looks; 0 for none but the first.
     interval_ms: u64,
-    /// When it was looked at last: milliseconds since the Unix epoch.
+    /// Time of the last check of the file, milliseconds of the process clock.
     looked_ms: AtomicU64,
     current: RwLock<Arc<Version<T>>>,
     log: ErrorLog,
@@ -32,7 +33,7 @@ pub(crate) struct DatabaseFile<T> {
 pub(crate) struct Version<T> {
     /// What was read.
     pub(crate) contents: T,
-    /// When it was read: milliseconds since the Unix epoch.
+    /// Time at which it was read, milliseconds since the Unix epoch by the system clock.
     pub(crate) read_ms: u64,
     stamp: Stamp,
 }
@@ -52,8 +53,8 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
         interval_ms: u64,
         log: ErrorLog,
     ) -> Result<Arc<Self>, String> {
-        let now_ms = now_ms();
-        let version = read(&path, parse, now_ms)?;
+        let now_ms = clock::now_ms();
+        let version = read(&path, parse)?;
         let current = RwLock::new(Arc::new(version));
         Ok(Arc::new(Self { path, parse, interval_ms, looked_ms: AtomicU64::new(now_ms), current, log }))
     }
@@ -61,7 +62,7 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
     /// What the file holds. Where a look is due, a thread of its own takes it: whoever asks does not wait, and has what was
     /// read before.
     pub(crate) fn current(self: &Arc<Self>) -> Arc<Version<T>> {
-        if self.interval_ms > 0 && self.is_due(now_ms()) {
+        if self.interval_ms > 0 && self.is_due(clock::now_ms()) {
             let file = Arc::clone(self);
             // Where there is no thread to be had, the next look is an interval away.
             let _ = std::thread::Builder::new().name("geoip".into()).spawn(move || file.look());
@@ -79,9 +80,9 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
                 .is_ok()
     }
 
-    /// When the file was looked at last: milliseconds since the Unix epoch.
+    /// Returns the time of the last check of the file, milliseconds since the Unix epoch by the system clock.
     pub(crate) fn looked_ms(&self) -> u64 {
-        self.looked_ms.load(Ordering::Relaxed)
+        clock::to_wall_ms(self.looked_ms.load(Ordering::Relaxed))
     }
 
     /// Reads the file again if it has changed. One that cannot be read leaves what is there, which is logged.
@@ -91,7 +92,7 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
         if stamp(&self.path).is_ok_and(|(_, stamp)| stamp == known) {
             return;
         }
-        match read(&self.path, self.parse, now_ms()) {
+        match read(&self.path, self.parse) {
             Ok(version) => {
                 // What was there before is freed outside of the lock.
                 let before = std::mem::replace(&mut *self.current.write(), Arc::new(version));
@@ -114,11 +115,11 @@ impl<T> fmt::Debug for DatabaseFile<T> {
 
 /// The bytes of a database that is not looked at again.
 pub(crate) fn read_whole(path: &Path) -> Result<Vec<u8>, String> {
-    read(path, Ok, 0).map(|version| version.contents)
+    read(path, Ok).map(|version| version.contents)
 }
 
 /// A file as it is now.
-fn read<T>(path: &Path, parse: Parse<T>, now_ms: u64) -> Result<Version<T>, String> {
+fn read<T>(path: &Path, parse: Parse<T>) -> Result<Version<T>, String> {
     let shown = path.display();
     let (file, stamp) = stamp(path).map_err(|error| format!("open() \"{shown}\" failed ({error})"))?;
     let mut bytes = Vec::with_capacity(stamp.size as usize);
@@ -126,7 +127,7 @@ fn read<T>(path: &Path, parse: Parse<T>, now_ms: u64) -> Result<Version<T>, Stri
         .read_to_end(&mut bytes)
         .map_err(|error| format!("read() \"{shown}\" failed ({error})"))?;
     let contents = parse(bytes).map_err(|error| format!("\"{shown}\" is no database: {error}"))?;
-    Ok(Version { contents, read_ms: now_ms, stamp })
+    Ok(Version { contents, read_ms: clock::wall_ms(), stamp })
 }
 
 /// A regular file that is not too large, and what it is known by.
@@ -141,10 +142,6 @@ fn stamp(path: &Path) -> io::Result<(std::fs::File, Stamp)> {
         return Err(io::Error::other("it has more than 1 GB"));
     }
     Ok((file, Stamp { changed: found.modified().ok(), size: found.len() }))
-}
-
-fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64)
 }
 
 #[cfg(test)]
@@ -183,7 +180,7 @@ mod tests {
         let folder = TestFolder::new("geoip-file-interval");
         folder.write("file", "one");
         let file = open(&folder, 60_000);
-        let looked_ms = file.looked_ms();
+        let looked_ms = file.looked_ms.load(Ordering::Relaxed);
         assert!(!file.is_due(looked_ms + 59_999));
         assert!(file.is_due(looked_ms + 60_000));
         assert!(!file.is_due(looked_ms + 60_001), "the look was taken");

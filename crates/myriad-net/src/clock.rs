@@ -1,21 +1,133 @@
-//! The only place of this layer that reads the clock.
+//! The clocks of this process.
+//!
+//! | clock | for | jumps when the system clock is set |
+//! |---|---|---|
+//! | process clock: [`now_ms`], [`now_us`] | ages, lifetimes, limits, durations | no |
+//! | system clock: [`wall_ms`], [`to_wall_ms`] | dates in messages, logs and certificates | yes |
+//!
+//! The process clock starts at the system time and does not follow later changes of it, so the age of a page does not depend on them.
+//! A time of the process clock must be converted before it is compared with a date of another machine.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Milliseconds since the Unix epoch. Jumps when the system clock is set; use [`monotonic_ms`] to measure.
+use rustix::time::{ClockId, clock_gettime};
+
+/// Least change of the difference between the clocks that is noted, milliseconds. Smaller ones come from reading one clock after the other.
+const STEP_MS: i64 = 10;
+
+/// Time of the process clock when the machine started, microseconds.
+static BASE_US: LazyLock<u64> = LazyLock::new(|| {
+    let (system_us, since_boot_us) = both_us();
+    system_us.wrapping_sub(since_boot_us)
+});
+
+/// Hash of the kernel's identifier of this run of the machine; a random number if it cannot be read, so that times of other processes are
+/// converted by the system clock.
+static BOOT: LazyLock<u64> = LazyLock::new(|| {
+    std::fs::read("/proc/sys/kernel/random/boot_id")
+        .map_or_else(|_| RandomState::new().build_hasher().finish(), |id| xxhash_rust::xxh3::xxh3_64(&id))
+});
+
+/// Milliseconds by which the system clock is ahead of the process clock, as of the last call of [`synchronize`].
+static AHEAD_MS: AtomicI64 = AtomicI64::new(0);
+
+/// Milliseconds of the process clock.
 pub fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64)
+    now_us() / 1000
 }
 
-/// Microseconds since the Unix epoch, for durations of requests that are not worth a second clock: it jumps, as [`now_ms`].
+/// Microseconds of the process clock.
 pub fn now_us() -> u64 {
+    BASE_US.wrapping_add(since_boot_us())
+}
+
+/// Milliseconds since the Unix epoch by the system clock, read now.
+pub fn wall_ms() -> u64 {
+    system_us() / 1000
+}
+
+/// Returns a time of the process clock as milliseconds since the Unix epoch by the system clock. A step of the system clock counts
+/// within about a second (see [`synchronize`]).
+pub fn to_wall_ms(ms: u64) -> u64 {
+    ms.wrapping_add_signed(AHEAD_MS.load(Relaxed))
+}
+
+/// As [`to_wall_ms`], in microseconds.
+pub fn to_wall_us(us: u64) -> u64 {
+    us.wrapping_add_signed(AHEAD_MS.load(Relaxed) * 1000)
+}
+
+/// Returns how far the system clock is ahead of the process clock now, milliseconds.
+pub fn ahead_ms() -> i64 {
+    synchronize();
+    AHEAD_MS.load(Relaxed)
+}
+
+/// Notes how far the system clock is ahead of the process clock. Each thread that serves requests calls this once a second.
+pub fn synchronize() {
+    let (system_us, since_boot_us) = both_us();
+    let ahead_ms = system_us.wrapping_sub(BASE_US.wrapping_add(since_boot_us)).cast_signed() / 1000;
+    if (ahead_ms - AHEAD_MS.load(Relaxed)).abs() >= STEP_MS {
+        AHEAD_MS.store(ahead_ms, Relaxed);
+    }
+}
+
+/// Returns a number of this run of the machine. Clocks of processes with the same number differ by their [`boot_at_ms`].
+pub fn boot() -> u64 {
+    *BOOT
+}
+
+/// Returns the time of the process clock when the machine started, milliseconds.
+pub fn boot_at_ms() -> i64 {
+    BASE_US.cast_signed() / 1000
+}
+
+/// Milliseconds since the machine started, with the time that it was suspended.
+pub fn monotonic_ms() -> u64 {
+    since_boot_us() / 1000
+}
+
+/// Reads the system clock and the time since the machine started at the same moment: again, if this thread was interrupted in between.
+fn both_us() -> (u64, u64) {
+    let mut both = (0, 0);
+    for _ in 0..10 {
+        let before_us = since_boot_us();
+        both = (system_us(), before_us);
+        if since_boot_us().wrapping_sub(before_us) < 1000 {
+            break;
+        }
+    }
+    both
+}
+
+fn since_boot_us() -> u64 {
+    let time = clock_gettime(ClockId::Boottime);
+    (time.tv_sec as u64).wrapping_mul(1_000_000).wrapping_add(time.tv_nsec as u64 / 1000)
+}
+
+fn system_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| {
         elapsed.as_secs().wrapping_mul(1_000_000).wrapping_add(u64::from(elapsed.subsec_micros()))
     })
 }
 
-/// Milliseconds since the first call in this process. Never jumps.
-pub fn monotonic_ms() -> u64 {
-    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-    START.get_or_init(Instant::now).elapsed().as_millis() as u64
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_agree_where_the_system_clock_was_not_set() {
+        let (before, now, after) = (wall_ms(), now_ms(), wall_ms());
+        assert!(now + 10 >= before && now <= after + 10, "{before} {now} {after}");
+        assert_eq!((ahead_ms(), to_wall_ms(now)), (0, now));
+    }
+
+    #[test]
+    fn process_clock_never_goes_back() {
+        let times: Vec<u64> = (0..1000).map(|_| now_us()).collect();
+        assert!(times.is_sorted());
+    }
 }

@@ -46,7 +46,7 @@ pub(crate) fn note(
         StickyPlace::Learn(place) => return learn::note(exchange, place, response),
         StickyPlace::Route(_) => return,
     };
-    let now_s = myriad_net::clock::now_ms() / 1000;
+    let now_s = myriad_net::clock::wall_ms() / 1000;
     let value = value(exchange, cookie, sid, now_s);
     attempts.set_cookie(value);
 }

@@ -1,6 +1,7 @@
 //! What a request was made of, each a span below its own: tries of origins, and what it has waited for.
 
 use myriad_exchange::exchange::{Request, Traced};
+use myriad_net::clock::to_wall_us;
 use myriad_trace::{Kind, SpanWriter};
 use myriad_upstream::Attempt;
 
@@ -26,6 +27,7 @@ pub(crate) fn of(traced: &Traced, request: &Request) -> Vec<Vec<u8>> {
 
 /// A span below that of the request.
 fn below(traced: &Traced, what: (Kind, &[u8]), times_us: (u64, u64)) -> SpanWriter {
+    let times_us = (to_wall_us(times_us.0), to_wall_us(times_us.1));
     let mut span = SpanWriter::new(traced.trace, numbers::span(), Some(traced.span), what, times_us);
     span.state(traced.state.as_deref());
     span

@@ -1,5 +1,6 @@
 //! The span of a request that is over.
 
+use myriad_net::clock::to_wall_us;
 use std::net::IpAddr;
 
 use myriad_exchange::exchange::digits::address;
@@ -19,7 +20,7 @@ const LISTS: [&str; 2] = ["http.request.header.", "http.response.header."];
 pub(crate) fn of(place: &TracePlace, traced: &Traced, exchange: &mut Exchange) -> Vec<u8> {
     let Exchange { request, frame } = exchange;
     let name = name(place, request, frame);
-    let times = (request.received.at_us, request.outcome.finished_us);
+    let times = (to_wall_us(request.received.at_us), to_wall_us(request.outcome.finished_us));
     let parent = traced.parent.map(|parent| parent.span);
     let mut span = SpanWriter::new(traced.trace, traced.span, parent, (Kind::Server, &name), times);
     span.state(traced.state.as_deref());

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use myriad_calendar::write_http_date;
+use myriad_net::clock;
 
 struct Line {
     second: u64,
@@ -13,7 +14,7 @@ thread_local! {
     static LINE: RefCell<Line> = const { RefCell::new(Line { second: 0, text: Vec::new() }) };
 }
 
-/// Appends `Date: …` for `now` (milliseconds since the epoch).
+/// Appends `Date: …` for `now` (milliseconds of the process clock). Compares the clocks once a second.
 pub(crate) fn write_date_line(now: u64, out: &mut impl FnMut(&[u8])) {
     LINE.with_borrow_mut(|line| {
         let second = now / 1000;
@@ -21,7 +22,8 @@ pub(crate) fn write_date_line(now: u64, out: &mut impl FnMut(&[u8])) {
             line.second = second;
             line.text.clear();
             line.text.extend_from_slice(b"Date: ");
-            write_http_date(second, &mut line.text);
+            clock::synchronize();
+            write_http_date(clock::to_wall_ms(now) / 1000, &mut line.text);
             line.text.extend_from_slice(b"\r\n");
         }
         out(&line.text);

@@ -31,8 +31,8 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
     }
     carry(&mut exchange.request, &mut answer);
     conditions::judge(&exchange.request, place, &mut answer);
-    let now_s = exchange.request.received.at_ms / 1000;
-    let modified_s = if place.headers.expires.reads_change() { answer.modified_s(now_s) } else { None };
+    let reads_change = place.headers.expires.reads_change();
+    let modified_s = if reads_change { answer.modified_s(exchange.request.received.wall_s()) } else { None };
     let edit = place.features.get::<Box<dyn HeadEdit>>();
     if let Some(edit) = edit {
         edit.settle_type(&mut exchange, &mut answer);
@@ -52,7 +52,7 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
     request.outcome.answered.status = answer.status;
     let expires = is_decorated(answer.status)
         && !answer.personal
-        && write_expires(request, frame, modified_s, now_s, head.text());
+        && write_expires(request, frame, modified_s, head.text());
     if expires || place.headers.says_freshness {
         // It counts from now on, whatever the age of the page.
         answer.age_s = None;

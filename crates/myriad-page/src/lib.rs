@@ -43,7 +43,5 @@ pub use proxied_facts::ProxiedFacts;
 pub use purge_log::{PurgeLog, PurgeNote, PurgedBy};
 pub use texts::{Parts, TextEnds, Texts};
 pub use variant::{NO_VARIANT, write_variant};
-pub use zone::{
-    Page, PageFacts, PageFolder, PageMeta, PageView, PageZone, STRONG_GZIP, alternative, slot, system_ms,
-};
+pub use zone::{Page, PageFacts, PageFolder, PageMeta, PageView, PageZone, STRONG_GZIP, alternative, slot};
 pub use zone_counts::{CacheZoneCount, PurgeEnds, ZoneCounts, ZoneSums};

@@ -72,6 +72,13 @@ impl Persist for PageMeta {
         reader.0.is_empty().then(|| Self::new(facts, parts.join()))
     }
 
+    fn shifted(mut self, ms: i64) -> Self {
+        if ms != 0 {
+            self.facts.kept_lifetime = self.facts.kept_lifetime.get().shifted(ms).into();
+        }
+        self
+    }
+
     fn encode_alternative(level: &u8, out: &mut Vec<u8>) {
         out.push(*level);
     }
@@ -306,6 +313,21 @@ mod tests {
                 (first.last_modified(), first.lifetime().born)
             );
         }
+    }
+
+    #[test]
+    fn times_of_a_record_of_another_clock_are_shifted_and_spans_stay() {
+        let mut first = page(None, true);
+        let lifetime =
+            Lifetime { fresh_until: 60_000, stale_updating_until: 70_000, ..first.view().lifetime() };
+        let lifetime = Lifetime { stale_error_until: 0, born: Some(50_000), ..lifetime };
+        first.facts.kept_lifetime = lifetime.into();
+        let again = PageMeta::decode(&bytes(&first)).unwrap().shifted(-20_000);
+        let shifted = again.view().lifetime();
+        assert_eq!((shifted.fresh_until, shifted.stale_updating_until), (40_000, 50_000));
+        assert_eq!((shifted.stale_error_until, shifted.born), (0, Some(30_000)));
+        assert_eq!(shifted.valid_ms, lifetime.valid_ms);
+        assert_eq!(bytes(&again.shifted(20_000)), bytes(&first));
     }
 
     #[test]

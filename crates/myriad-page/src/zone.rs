@@ -3,13 +3,13 @@
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_encode::Coding;
 use myriad_log::{ErrorLog, Level};
+use myriad_net::clock;
 use myriad_policy::{Command, EntityTag, Lifetime};
 use myriad_store::{
-    Alternative, Covers, DiskEvent, DiskLimits, DiskOptions, DiskPool, Metadata, Object, Zone,
+    Alternative, ClockReference, Covers, DiskEvent, DiskLimits, DiskOptions, DiskPool, Metadata, Object, Zone,
 };
 
 use crate::kept_time::KeptTime;
@@ -242,7 +242,8 @@ impl PageZone {
             path: self.folder.path.clone(),
             levels: self.folder.levels.clone(),
             limits,
-            clock: Arc::new(system_ms),
+            clock: Arc::new(clock::now_ms),
+            reference: Arc::new(clock_reference),
             report: Arc::new(move |event| {
                 tell(&log, &name, event);
                 if let DiskEvent::Removed { path, is_made: false, .. } = event {
@@ -262,9 +263,13 @@ fn describe(error: &std::io::Error) -> String {
     error.raw_os_error().map_or_else(|| text.to_owned(), |number| format!("{number}: {text}"))
 }
 
-/// Clock for threads that belong to no worker.
-pub fn system_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64)
+/// Returns the reference points of the process clock.
+fn clock_reference() -> ClockReference {
+    ClockReference {
+        boot: clock::boot(),
+        boot_at_ms: clock::boot_at_ms(),
+        epoch_at_ms: clock::ahead_ms().saturating_neg(),
+    }
 }
 
 fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {

@@ -89,6 +89,19 @@ impl Lifetime {
         self.moved(self.fresh_until.min(at))
     }
 
+    /// Returns this lifetime by a clock that is `ms` ahead. 0 stays 0: it is no time.
+    #[must_use]
+    pub fn shifted(&self, ms: i64) -> Lifetime {
+        let shifted = |time: u64| if time == 0 { 0 } else { time.saturating_add_signed(ms) };
+        Lifetime {
+            fresh_until: shifted(self.fresh_until),
+            stale_updating_until: shifted(self.stale_updating_until),
+            stale_error_until: shifted(self.stale_error_until),
+            born: self.born.map(shifted),
+            ..*self
+        }
+    }
+
     /// This lifetime with its spans counted from `now`.
     fn renewed(&self, now: u64) -> Lifetime {
         Lifetime { born: self.born.map(|_| now), ..self.moved(now.saturating_add(self.valid_ms)) }

@@ -11,8 +11,8 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use myriad_store::{
-    ALTERNATIVES, Admission, Completed, Completion, DiskLimits, DiskOptions, DiskPool, KeyRef, Metadata,
-    Persist, Zone, ZoneLimits,
+    ALTERNATIVES, Admission, ClockReference, Completed, Completion, DiskLimits, DiskOptions, DiskPool,
+    KeyRef, Metadata, Persist, Zone, ZoneLimits,
 };
 
 const BODY: usize = 512;
@@ -76,6 +76,7 @@ fn open(folder: &Path, memory_bytes: usize) -> (Zone<Page>, DiskPool) {
         levels: vec![1, 2],
         limits: DiskLimits::default(),
         clock: Arc::new(now),
+        reference: Arc::new(ClockReference::default),
         report: Arc::new(|event| println!("  ({event:?})")),
     };
     zone.open_disk(options, &pool);

@@ -16,8 +16,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use myriad_store::{
-    ALTERNATIVES, Admission, Completed, Completion, Covered, Covers, DiskLimits, DiskOptions, DiskPool,
-    KeyRef, Metadata, Persist, Purge, Purged, Zone, ZoneLimits,
+    ALTERNATIVES, Admission, ClockReference, Completed, Completion, Covered, Covers, DiskLimits, DiskOptions,
+    DiskPool, KeyRef, Metadata, Persist, Purge, Purged, Zone, ZoneLimits,
 };
 
 /// Look-ups in one round; the median of the rounds is printed.
@@ -100,6 +100,7 @@ fn open(folder: &Path) -> (Zone<Page>, DiskPool) {
         // No page fits: what is measured is the purge, not the disk.
         limits: DiskLimits { max_bytes: 0, ..DiskLimits::default() },
         clock: Arc::new(|| 1_000_000),
+        reference: Arc::new(ClockReference::default),
         report: Arc::new(|_| {}),
     };
     zone.open_disk(options, &pool);

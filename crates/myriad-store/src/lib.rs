@@ -45,8 +45,8 @@ pub use flight::{
 pub use gone::Gone;
 pub use limits::ZoneLimits;
 pub use myriad_disk::{
-    BodyReader, Clock, DiskEvent, DiskLimits, DiskOptions, DiskPool, DiskStats, FormatError, OpenBody,
-    Opening, Pace, ReadError, Report, StoredBody,
+    BodyReader, Clock, ClockReference, DiskEvent, DiskLimits, DiskOptions, DiskPool, DiskStats, FormatError,
+    OpenBody, Opening, Pace, ReadError, Reference, Report, StoredBody,
 };
 pub use myriad_index::{
     Count, Covered, Covers, KeyRef, MOST_RULE, Metadata, Purge, PurgeError, Purged, Purging, Retired,

@@ -16,6 +16,13 @@ pub trait Persist: Metadata {
     /// Reads it back; `None` where it cannot be what was written.
     fn decode(bytes: &[u8]) -> Option<Self>;
 
+    /// Returns the metadata with `ms` added to its times, because another process wrote it, by another clock. Metadata without times is
+    /// returned unchanged.
+    #[must_use]
+    fn shifted(self, _ms: i64) -> Self {
+        self
+    }
+
     /// Appends the metadata of an alternative.
     fn encode_alternative(meta: &Self::Alternative, out: &mut Vec<u8>);
 

@@ -97,7 +97,7 @@ pub(crate) async fn shake_hands(session: &Session, client: &RawClient, hosts: &H
 
 /// Has the authorities of a client's certificate asked, where the server wants that (`ssl_ocsp`).
 async fn ask(session: &Session) {
-    let now_s = (myriad_net::clock::now_ms() / 1000).cast_signed();
+    let now_s = (myriad_net::clock::wall_ms() / 1000).cast_signed();
     let asked = session.tls().zip(session.server().clients.as_ref());
     let Some(check) = asked.and_then(|(facts, rules)| myriad_tls::unasked(facts, rules, now_s)) else {
         return;
@@ -128,6 +128,6 @@ fn prove(session: &Session) -> Result<(), u16> {
 
 /// What is thought of the client's certificate; none where it has shown none.
 pub(crate) fn verdict(session: &Session) -> Option<Result<(), (u32, &'static str)>> {
-    let now_s = (myriad_net::clock::now_ms() / 1000).cast_signed();
+    let now_s = (myriad_net::clock::wall_ms() / 1000).cast_signed();
     session.tls().and_then(|tls| myriad_tls::judge(tls, session.server().clients.as_ref(), now_s))
 }

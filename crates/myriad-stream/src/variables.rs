@@ -33,7 +33,7 @@ const ROWS: &[(&str, Value)] = &[
     ("limit_conn_status", |session, out| {
         session.limited.get().is_some_and(|status| show(out, status.name()))
     }),
-    ("msec", |_, out| thousandths(out, myriad_net::clock::now_ms())),
+    ("msec", |_, out| thousandths(out, myriad_net::clock::wall_ms())),
     ("nginx_version", |_, out| show(out, VERSION)),
     ("pid", |_, out| show(out, std::process::id())),
     ("protocol", |session, out| show(out, if session.is_datagram { "UDP" } else { "TCP" })),
@@ -179,7 +179,7 @@ fn of_hello(session: &Session, out: &mut Vec<u8>, part: fn(&Hello) -> &[u8]) -> 
 }
 
 fn stamp<const N: usize>(out: &mut Vec<u8>, format: fn(u64, i32) -> [u8; N]) -> bool {
-    let now_s = myriad_net::clock::now_ms() / 1000;
+    let now_s = myriad_net::clock::wall_ms() / 1000;
     out.extend_from_slice(&format(now_s, local_time::offset_minutes(now_s)));
     true
 }

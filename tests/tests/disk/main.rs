@@ -1,5 +1,6 @@
 //! The disk tier of the page cache.
 
+mod clock;
 mod folders;
 mod restarts;
 mod trouble;

@@ -205,7 +205,7 @@ fn admission(
         large_request: is_large_request(fields),
         delay_ms: arrival.delay_ms,
     };
-    admit(&facts, &rules, arrival.now)
+    arrival.judged(|now, _| admit(&facts, &rules, now))
 }
 
 /// Whether an answer is the piece that the request's key names (`slice`).

@@ -6,6 +6,7 @@ use myriad_calendar::parse_http_date;
 use myriad_encode::{Coding, coding_from_token};
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, ResponseHead};
+use myriad_net::clock::to_wall_ms;
 use myriad_policy::{EntityTag, Lifetime, Rules, StoredFields};
 
 use crate::esi;
@@ -14,7 +15,7 @@ use myriad_exchange::runtime::OriginPlace;
 use myriad_origin::nominated::Nominated;
 use myriad_page::{KeptTime, Marks, PageFacts, PageMeta, Parts, ProxiedFacts, TextEnds};
 
-/// Makes the record of a page from its head, which came at `now`, ms since the epoch. `removed` is the coding that is removed from the body
+/// Makes the record of a page from its head, which came at `now`, milliseconds of the process clock. `removed` is the coding that is removed from the body
 /// before it is stored ([`recoded`]).
 pub(crate) fn meta_of(
     head: &ResponseHead,
@@ -59,7 +60,9 @@ pub(crate) fn meta_of(
         status: head.status,
         ends: TextEnds::of(&parts),
         kept_proxied: (ProxiedFacts {
-            expired: fields.known(Known::Expires).map(|text| ProxiedFacts::is_over(text, now / 1000)),
+            expired: fields
+                .known(Known::Expires)
+                .map(|text| ProxiedFacts::is_over(text, to_wall_ms(now) / 1000)),
             has_cache_control: fields.has(Known::CacheControl),
             no_cache: control.no_cache,
             no_store: control.no_store,

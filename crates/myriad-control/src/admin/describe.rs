@@ -60,11 +60,26 @@ impl Found {
             now_ms,
             ..PageReport::default()
         };
-        match self {
+        in_system_time(match self {
             Self::Memory(page) => of_memory(page, zone, report),
             Self::Disk(page) => of_disk(page, report),
-        }
+        })
     }
+}
+
+/// Shows the times of a report by the system clock; a page counts them by that of the process. 0 is no time.
+fn in_system_time(mut report: PageReport) -> PageReport {
+    let times = [
+        &mut report.now_ms,
+        &mut report.stored_ms,
+        &mut report.fresh_until_ms,
+        &mut report.stale_updating_until_ms,
+        &mut report.stale_error_until_ms,
+    ];
+    for time in times.into_iter().filter(|time| **time != 0) {
+        *time = myriad_net::clock::to_wall_ms(*time);
+    }
+    report
 }
 
 fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {

@@ -7,7 +7,7 @@ use myriad_store::Cursor;
 
 use super::administrator::{Administrator, End, Tell};
 use super::describe::Found;
-use myriad_page::{PageZone, system_ms};
+use myriad_page::PageZone;
 
 /// Where a list goes on: `ZONE:m:SHARD:SLOT:SKIPPED` or `ZONE:d:SLOT:SKIPPED` as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Administrator {
         };
         let filter = Filter::new(request, self.hides_values);
         let mut left = request.limit.unwrap_or(u64::MAX);
-        let (mut batches, now_ms) = (0, system_ms());
+        let (mut batches, now_ms) = (0, myriad_net::clock::now_ms());
         while let Some(zone) = zones.get(position.zone) {
             if batches >= self.patience {
                 return Ok(Ended { next: Some(position.text(&zones)) });

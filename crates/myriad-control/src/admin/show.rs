@@ -6,11 +6,11 @@ use myriad_store::KeyRef;
 
 use super::administrator::{Administrator, End, Tell};
 use super::describe::Found;
-use myriad_page::{PageZone, system_ms};
+use myriad_page::PageZone;
 
 impl Administrator {
     pub(super) fn show(&self, request: &PageRequest, tell: &mut Tell<'_>) -> End {
-        let now_ms = system_ms();
+        let now_ms = myriad_net::clock::now_ms();
         for zone in self.named(request.zone.as_deref())? {
             let mut found = under_key(zone, &from_shown(&request.page));
             if found.is_empty()

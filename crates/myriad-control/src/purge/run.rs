@@ -9,8 +9,9 @@ use myriad_log::{ErrorLog, Level};
 use myriad_policy::{Command, What};
 use myriad_store::{Count, Covered, KeyRef, Purge, PurgeError, Purged};
 
+use myriad_net::clock::{now_ms, wall_ms};
 use myriad_page::key::of_other_codings;
-use myriad_page::{PageZone, PurgeNote, PurgedBy, covering, system_ms};
+use myriad_page::{PageZone, PurgeNote, PurgedBy, covering};
 
 /// Longest name of a purge in the log, in bytes.
 const LONGEST_NAME: usize = 500;
@@ -200,7 +201,7 @@ fn note(zone: &PageZone, (kind, what): (&'static str, String), soft: bool, by: P
         Outcome::Accepted => (None, false),
     };
     let number = made.number;
-    zone.purges.note(PurgeNote { at_ms: system_ms(), kind, what, soft, by, number, pages, at_least });
+    zone.purges.note(PurgeNote { at_ms: wall_ms(), kind, what, soft, by, number, pages, at_least });
 }
 
 /// Has the pages of URLs fetched before they are shown again; they may stand in for a fetch that fails (RFC 9111 section 4.4).
@@ -216,10 +217,10 @@ pub async fn invalidate(zone: &PageZone, urls: &[What]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// From when on the pages of a soft purge are stale, ms since the epoch. A second ago: the clock of a worker is behind by as long
-/// as it is busy.
+/// The time from which the pages of a soft purge are stale, milliseconds of the process clock. A second ago: a busy worker
+/// judges pages by the time at which it received a request.
 fn stale_from() -> u64 {
-    system_ms().saturating_sub(1000)
+    now_ms().saturating_sub(1000)
 }
 
 fn kind(soft: bool) -> Purge {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use myriad_net::clock::now_ms;
+use myriad_page::PageZone;
 use myriad_page::testing::Made;
-use myriad_page::{PageZone, system_ms};
 use myriad_policy::{EntityTag, Tags};
 use myriad_store::{ALTERNATIVES, Admission, Completion, KeyRef};
 
@@ -21,7 +22,7 @@ pub const ZONE: &str = "proxy_cache_path /nowhere/cache keys_zone=z:1m;";
 
 /// Stores a page of eight bytes under a key; it was fetched for this URL, has these tags and is fresh for a minute.
 pub fn store(zone: &PageZone, key: &str, (host, target): (&str, &str), tags: &str) {
-    let now = system_ms();
+    let now = now_ms();
     let (tags, tag) = (Tags::parse(tags.as_bytes()), Some(EntityTag::made(7)));
     let meta = Made { host, target, tags, tag, fresh_until: now + 60_000, ..Made::default() }.meta();
     let writer = zone.zone.fetch_alone(KeyRef::new(key.as_bytes()), now);
@@ -44,5 +45,5 @@ pub fn is_stored(zone: &PageZone, key: &str) -> bool {
 /// Whether a page is stored under a key that a soft purge has made stale.
 pub fn is_stale(zone: &PageZone, key: &str) -> bool {
     let pages = zone.zone.peek(KeyRef::new(key.as_bytes()));
-    pages.iter().any(|page| !page.is_fresh(system_ms()) || zone.zone.is_made_stale(page))
+    pages.iter().any(|page| !page.is_fresh(now_ms()) || zone.zone.is_made_stale(page))
 }

@@ -19,7 +19,7 @@ impl Administrator {
             return Err(format!("\"range\" is a number of seconds from 1 to {}", RANGE_S.1));
         }
         let ring = ring(range_s, request.step)?;
-        let to_ms = myriad_net::clock::now_ms();
+        let to_ms = myriad_net::clock::wall_ms();
         let from_ms = to_ms.saturating_sub(range_s * 1000);
         let mut report =
             HistoryReport { step_s: LENGTHS[ring].0 / 1000, from_ms, to_ms, ..HistoryReport::default() };

@@ -3,6 +3,7 @@
 use myriad_admin::sight::{ReasonCount, TopPage, TopsReport, TopsRequest};
 use myriad_admin::{Ended, Reply};
 use myriad_exchange::sight::Sight;
+use myriad_net::clock::{now_ms, to_wall_ms};
 use myriad_sight::{PageRow, Ranking, merged};
 
 use super::purges::limit;
@@ -22,7 +23,7 @@ impl Administrator {
 }
 
 fn ranked(sight: &Sight, ranking: Ranking, most: usize) -> TopsReport {
-    let now_ms = myriad_net::clock::now_ms();
+    let now_ms = now_ms();
     // Workers that wait meanwhile wait for a merge of some hundred pages.
     let mut workers: Vec<_> = sight.tops.iter().map(|tops| tops.lock()).collect();
     for tops in &mut workers {
@@ -32,8 +33,8 @@ fn ranked(sight: &Sight, ranking: Ranking, most: usize) -> TopsReport {
     drop(workers);
     TopsReport {
         by: ranking.as_str().to_owned(),
-        since_ms: since_ms.min(now_ms),
-        to_ms: now_ms,
+        since_ms: to_wall_ms(since_ms.min(now_ms)),
+        to_ms: to_wall_ms(now_ms),
         pages: rows.into_iter().map(|row| page(row, ranking)).collect(),
     }
 }
@@ -51,7 +52,7 @@ fn page(row: PageRow, ranking: Ranking) -> TopPage {
         slowest_ms: row.slowest_us.map(ms),
         mean_ms: row.mean_us.map(ms),
         status: row.status,
-        last_ms: row.last_ms,
+        last_ms: to_wall_ms(row.last_ms),
         cache: word(row.cache),
         reason: word(row.reason),
         reasons: row

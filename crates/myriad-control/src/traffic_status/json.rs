@@ -34,7 +34,7 @@ pub(super) fn main(report: &Report<'_>) -> Map<String, Value> {
         "moduleVersion": env!("CARGO_PKG_VERSION"),
         "nginxVersion": concat!("Myriad/", env!("CARGO_PKG_VERSION")),
         "loadMsec": report.began_ms,
-        "nowMsec": report.now_ms,
+        "nowMsec": myriad_net::clock::to_wall_ms(report.now_ms),
         "connections": {
             "active": now.active(),
             "reading": now.reading,

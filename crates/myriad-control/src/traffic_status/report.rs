@@ -11,7 +11,7 @@ use myriad_page::PageZone;
 use myriad_upstream::PeerConfig;
 
 /// When the process began to compile configurations: milliseconds since the epoch.
-pub(super) static BEGAN_MS: LazyLock<u64> = LazyLock::new(myriad_net::clock::now_ms);
+pub(super) static BEGAN_MS: LazyLock<u64> = LazyLock::new(myriad_net::clock::wall_ms);
 
 /// The counts, and what is told beside them.
 pub(super) struct Report<'a> {

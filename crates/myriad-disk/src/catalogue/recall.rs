@@ -16,11 +16,11 @@ impl Catalogue {
         self.queue.sort_by_key(|filed| filed.used_s);
     }
 
-    /// Gives every file the same time of use, as after a stop of unknown length.
+    /// Sets the time of the last request of every file, because the length of the stop is unknown. Times of another clock may be in the future.
     pub(crate) fn all_used(&mut self, now_s: u32) {
         for slot in 0..self.queue.slots() {
             if let Some(filed) = self.queue.at_mut(slot) {
-                filed.used_s = filed.used_s.max(now_s);
+                filed.used_s = now_s;
             }
         }
     }

@@ -64,7 +64,7 @@ impl Disk {
             return None;
         }
         self.note_read(name, hash, &loaded, now)?;
-        (loaded.header.kind != Kind::Marker).then(|| loaded.into_page())
+        (loaded.header.kind != Kind::Marker).then(|| loaded.into_page(&self.shelf.health))
     }
 
     /// Puts a file into quarantine whose metadata the caller cannot read.

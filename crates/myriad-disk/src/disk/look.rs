@@ -73,6 +73,7 @@ impl Disk {
         let encodings = encodings.map(|(index, meta, bytes)| (*index, Box::from(*meta), bytes.len()));
         // A soft purge is written into the file later.
         let is_softened = self.shelf.catalogue.lock().softened.newest(name) > 0;
+        let times = self.shelf.health.times_of(&header);
         Some(PageHead {
             key: tail.head.key.into(),
             meta: tail.head.meta.into(),
@@ -81,8 +82,9 @@ impl Disk {
                 variant: tail.head.variant.into(),
             }),
             generation: header.generation,
-            stored_at: header.stored_at,
-            fresh_until: if is_softened { 0 } else { header.fresh_until },
+            stored_at: times.stored_at,
+            fresh_until: if is_softened { 0 } else { times.fresh_until },
+            shift_ms: times.shift_ms,
             body_len: header.body_len,
             encodings: encodings.collect(),
             file: self.shelf.files.path(name),

@@ -82,6 +82,7 @@ impl Disk {
                 family: 0,
                 stored_at: parts.stored_at,
                 fresh_until: parts.fresh_until,
+                clock: self.shelf.health.clock_reference(),
                 labels: parts.labels,
                 key: page.key,
                 key_hash: page.hash,

@@ -4,10 +4,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::reader::Reader;
 use super::{FormatError, HEADER, Kind, PIECE};
+use crate::clock_reference::ClockReference;
 
 const MAGIC: [u8; 8] = *b"\x89Myriad\n";
 /// Raised by every change that an older reader would misread.
-const FORMAT: u16 = 3;
+const FORMAT: u16 = 4;
 /// Most bytes of labels.
 pub(super) const MOST_LABELS: u32 = 64 << 10;
 
@@ -23,6 +24,8 @@ pub(crate) struct Header {
     pub(crate) family: u64,
     pub(crate) stored_at: u64,
     pub(crate) fresh_until: u64,
+    /// Clock of the times in this file.
+    pub(crate) clock: ClockReference,
     pub(crate) key_len: u32,
     pub(crate) selector_len: u32,
     pub(crate) variant_len: u32,
@@ -62,6 +65,11 @@ impl Header {
             family: reader.u64(),
             stored_at: reader.u64(),
             fresh_until: reader.u64(),
+            clock: ClockReference {
+                boot: reader.u64(),
+                boot_at_ms: reader.u64().cast_signed(),
+                epoch_at_ms: reader.u64().cast_signed(),
+            },
             key_len: reader.u32(),
             selector_len: reader.u32(),
             variant_len: reader.u32(),
@@ -92,7 +100,10 @@ impl Header {
         out.extend_from_slice(&FORMAT.to_le_bytes());
         out.extend_from_slice(&[if self.kind == Kind::Object { 1 } else { 2 }, 0]);
         out.extend_from_slice(&self.version.to_le_bytes());
-        for number in [self.generation, self.family, self.stored_at, self.fresh_until] {
+        let ClockReference { boot, boot_at_ms, epoch_at_ms } = self.clock;
+        let clock = [boot, boot_at_ms.cast_unsigned(), epoch_at_ms.cast_unsigned()];
+        let times = [self.generation, self.family, self.stored_at, self.fresh_until];
+        for number in times.into_iter().chain(clock) {
             out.extend_from_slice(&number.to_le_bytes());
         }
         for length in self.lengths() {

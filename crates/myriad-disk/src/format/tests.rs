@@ -1,6 +1,9 @@
 //! The format, swept with damage.
 
 use super::*;
+use crate::clock_reference::ClockReference;
+
+const CLOCK: ClockReference = ClockReference { boot: 8, boot_at_ms: -9, epoch_at_ms: i64::MAX };
 
 /// Bytes that follow from a seed.
 fn content(seed: u64, len: usize) -> Vec<u8> {
@@ -19,6 +22,7 @@ fn file(body: &[u8]) -> Vec<u8> {
         family: 77,
         stored_at: 123,
         fresh_until: 456,
+        clock: CLOCK,
         labels: &[3, u64::MAX],
         key: b"key",
         key_hash: myriad_index::Seed(7).hash(b"key"),
@@ -42,7 +46,8 @@ fn what_was_written_is_read() {
         let whole = Whole::parse(&bytes, 5).unwrap();
         assert_eq!(whole.body, body);
         assert_eq!((whole.header.generation, whole.header.family), (1 << 40, 77));
-        assert_eq!((whole.header.stored_at, whole.header.fresh_until), (123, 456));
+        let header = &whole.header;
+        assert_eq!((header.stored_at, header.fresh_until, header.clock), (123, 456, CLOCK));
         let tail = whole.tail;
         assert_eq!(
             (tail.head.key, tail.head.selector, tail.head.variant, tail.head.meta),

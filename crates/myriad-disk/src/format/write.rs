@@ -2,6 +2,8 @@
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
+use crate::clock_reference::ClockReference;
+
 use super::header::{Header, MOST_LABELS};
 use super::{HEADER, Kind, PIECE, variant_hash};
 
@@ -14,6 +16,7 @@ pub(crate) struct Sections<'a> {
     pub(crate) family: u64,
     pub(crate) stored_at: u64,
     pub(crate) fresh_until: u64,
+    pub(crate) clock: ClockReference,
     pub(crate) labels: &'a [u64],
     pub(crate) key: &'a [u8],
     pub(crate) key_hash: u128,
@@ -71,6 +74,7 @@ impl Sections<'_> {
             family: self.family,
             stored_at: self.stored_at,
             fresh_until: self.fresh_until,
+            clock: self.clock,
             key_len: length(self.key)?,
             selector_len: length(self.selector)?,
             variant_len: length(self.variant)?,

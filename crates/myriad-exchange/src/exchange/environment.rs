@@ -92,7 +92,7 @@ impl Environment for Request {
 
 impl Surroundings for Request {
     fn now_s(&self) -> u64 {
-        self.received.at_ms / 1000
+        self.received.wall_s()
     }
 
     fn offset_minutes(&self) -> i32 {

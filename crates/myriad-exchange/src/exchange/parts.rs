@@ -20,7 +20,7 @@ pub struct Received {
     pub number: u32,
     /// The head as it came.
     pub head: Box<RequestHead>,
-    /// When the head was complete, milliseconds since the epoch.
+    /// Time at which the head was complete, milliseconds of the process clock ([`myriad_net::clock`]).
     pub at_ms: u64,
     /// The same in microseconds.
     pub at_us: u64,
@@ -32,6 +32,13 @@ pub struct Received {
     pub trace: OnceCell<Rc<Traced>>,
     /// Where the request's way is told, where it is one to be explained.
     pub sink: Option<Rc<dyn Sink>>,
+}
+
+impl Received {
+    /// Time at which the head was complete, seconds since the Unix epoch by the system clock: for dates.
+    pub fn wall_s(&self) -> u64 {
+        myriad_net::clock::to_wall_ms(self.at_ms) / 1000
+    }
 }
 
 /// Where a request goes: what the phases have found so far.

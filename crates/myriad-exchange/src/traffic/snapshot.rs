@@ -85,7 +85,7 @@ impl TrafficSnapshot {
         let zones = |kind| runtime.traffic_zones.iter().filter(move |zone| zone.kind() == kind);
         Self {
             began_ms: traffic.began_ms,
-            at_ms: myriad_net::clock::now_ms(),
+            at_ms: myriad_net::clock::wall_ms(),
             total: workers.iter().copied().sum(),
             workers,
             statuses: served.statuses.into_iter().collect(),

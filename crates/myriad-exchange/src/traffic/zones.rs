@@ -35,7 +35,7 @@ impl Traffic {
     /// Counters for so many workers.
     pub fn new(workers: usize) -> Self {
         Self {
-            began_ms: myriad_net::clock::now_ms(),
+            began_ms: myriad_net::clock::wall_ms(),
             workers: (0..workers).map(|_| Arc::default()).collect(),
             zones: Mutex::default(),
             queues: Mutex::default(),

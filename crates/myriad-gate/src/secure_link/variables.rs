@@ -55,7 +55,7 @@ fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Resul
             let Some((_, expires)) = parts(&said).filter(|(digest, _)| proves(digest, &text)) else {
                 return Ok(false);
             };
-            let is_over = expires.is_some_and(|(expires_s, _)| expires_s < request.received.at_ms / 1000);
+            let is_over = expires.is_some_and(|(expires_s, _)| expires_s < request.received.wall_s());
             out.push(if is_over { b'0' } else { b'1' });
             Ok(true)
         }

@@ -15,7 +15,7 @@ pub(crate) fn proxied_facts(request: &Request, answer: &Answer) -> ProxiedFacts 
     let named = |name: &[u8]| line_named(&answer.lines, name);
     let control = CacheControl::parse(named(b"cache-control"));
     let is_file = matches!(answer.made_from, MadeFrom::File(_));
-    let now_s = request.received.at_ms / 1000;
+    let now_s = request.received.wall_s();
     ProxiedFacts {
         expired: named(b"expires").map(|text| ProxiedFacts::is_over(text, now_s)),
         has_cache_control: named(b"cache-control").is_some(),

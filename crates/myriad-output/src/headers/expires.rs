@@ -30,9 +30,9 @@ pub(crate) fn write_expires(
     request: &Request,
     frame: &mut Frame,
     modified_s: Option<u64>,
-    now_s: u64,
     out: &mut Vec<u8>,
 ) -> bool {
+    let now_s = request.received.wall_s();
     let verdict = judge(&request.place().headers.expires, request, frame, modified_s, now_s);
     match verdict {
         Verdict::Off => return false,

@@ -20,7 +20,7 @@ pub(crate) fn add(request: &Request, frame: &mut Frame, rules: &Userid, head: &m
     match visitor.given(request, frame, rules) {
         Ok(None) => {}
         Ok(Some(given)) => {
-            head.field(b"Set-Cookie", &cookie(rules, &visitor, given, request.received.at_ms / 1000));
+            head.field(b"Set-Cookie", &cookie(rules, &visitor, given, request.received.wall_s()));
             if let Some(p3p) = &rules.said.p3p {
                 head.field(b"P3P", p3p);
             }

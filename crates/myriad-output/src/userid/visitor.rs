@@ -98,7 +98,7 @@ impl Visitor {
             }
             None => [0; 4],
         };
-        let id = Id::new(said.gives, said.service, address, request.received.at_ms / 1000);
+        let id = Id::new(said.gives, said.service, address, request.received.wall_s());
         Ok(Some(Given { id, is_new: true }))
     }
 }

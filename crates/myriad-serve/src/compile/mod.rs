@@ -260,7 +260,7 @@ impl<'a> Compile<'a> {
         let limits = self.gates.counts();
         let forwarded = crate::features::forwarded::compiled(&self.http.settings);
         let loaded =
-            Loaded { generation: self.around.kept.generations + 1, at_ms: myriad_net::clock::now_ms() };
+            Loaded { generation: self.around.kept.generations + 1, at_ms: myriad_net::clock::wall_ms() };
         let Self {
             model,
             around,

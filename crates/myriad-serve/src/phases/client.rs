@@ -38,7 +38,7 @@ pub(super) async fn ask(exchange: &mut Exchange, check: StatusCheck) {
 }
 
 fn now_s() -> i64 {
-    (myriad_net::clock::now_ms() / 1000).cast_signed()
+    (myriad_net::clock::wall_ms() / 1000).cast_signed()
 }
 
 /// Judges the client of a request whose server is known. One branch where the server asks nothing.

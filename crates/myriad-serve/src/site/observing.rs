@@ -185,5 +185,5 @@ struct Keeping {
 /// When the step under way is over.
 fn next_step() -> Instant {
     let length_ms = LENGTHS[0].0;
-    Instant::now() + Duration::from_millis(length_ms - myriad_net::clock::now_ms() % length_ms)
+    Instant::now() + Duration::from_millis(length_ms - myriad_net::clock::wall_ms() % length_ms)
 }

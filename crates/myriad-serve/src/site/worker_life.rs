@@ -252,6 +252,7 @@ fn accept(
 async fn housekeeping(service: Rc<SiteService>, room: Room, logs: Arc<Logs>) {
     loop {
         tokio::time::sleep(HOUSEKEEPING).await;
+        myriad_net::clock::synchronize();
         let site = service.current();
         site.worker.logs.flush(false);
         memory::measure(&site.worker);

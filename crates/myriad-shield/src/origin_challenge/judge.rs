@@ -50,7 +50,7 @@ pub fn judge(exchange: &mut Exchange) -> Option<Step> {
         return None;
     }
     let passes = &challenge.passes;
-    let held = pass(request, passes, now);
+    let held = pass(request, passes);
     let message = match held {
         Pass::Valid(_) => return None,
         Pass::Missing => "the client needs a pass (origin_challenge)",
@@ -60,7 +60,7 @@ pub fn judge(exchange: &mut Exchange) -> Option<Step> {
         request.log(Level::Warn, format_args!("{message}"));
     }
     if held == Pass::Missing {
-        return Some(stand_before(request, passes, now));
+        return Some(stand_before(request, passes));
     }
     let interval_ms = passes.interval_ms();
     Some(refuse(exchange, 429, interval_ms))
@@ -78,18 +78,19 @@ pub(crate) enum Pass {
 }
 
 /// Returns the pass of a request, and counts its first use for the network of the client.
-pub(crate) fn pass(request: &Request, passes: &Passes, now: u64) -> Pass {
-    match holder(request, passes, now) {
+pub(crate) fn pass(request: &Request, passes: &Passes) -> Pass {
+    match holder(request, passes) {
         None => Pass::Missing,
         Some(pass) if admits(request, passes, pass) => Pass::Valid(pass),
         Some(_) => Pass::TooMany,
     }
 }
 
-/// Returns the pass of a request, if it is valid.
-pub(super) fn holder(request: &Request, passes: &Passes, now: u64) -> Option<u128> {
+/// Returns the pass of a request, if it is valid. Servers that share a secret share the system time as well.
+pub(super) fn holder(request: &Request, passes: &Passes) -> Option<u128> {
+    let now_s = request.received.wall_s();
     let mut cookies = request.received.head.fields().get_all(b"Cookie");
-    cookies.find_map(|line| passes.prove(cookie(line, COOKIE.as_bytes())?, &bearer(request), now / 1000))
+    cookies.find_map(|line| passes.prove(cookie(line, COOKIE.as_bytes())?, &bearer(request), now_s))
 }
 
 /// Counts the first use of a pass by the network of its holder. A pass that was counted before is always admitted.
@@ -100,8 +101,8 @@ fn admits(request: &Request, passes: &Passes, pass: u128) -> bool {
 }
 
 /// The page with a challenge.
-pub(crate) fn stand_before(request: &Request, passes: &Passes, now: u64) -> Step {
-    page::answer(&passes.open(&bearer(request), now / 1000), passes.valid_s())
+pub(crate) fn stand_before(request: &Request, passes: &Passes) -> Step {
+    page::answer(&passes.open(&bearer(request), request.received.wall_s()), passes.valid_s())
 }
 
 fn bearer(request: &Request) -> Bearer<'_> {

@@ -85,7 +85,7 @@ pub fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Limited> {
     // A client without an address (a unix socket) is a proxy: counting all its clients as one would let one of them block the others.
     let client = network(request.client()?);
     let now = myriad_net::clock::now_ms();
-    let pass = passes.as_ref().map_or(Pass::Missing, |passes| origin_challenge::pass(request, passes, now));
+    let pass = passes.as_ref().map_or(Pass::Missing, |passes| origin_challenge::pass(request, passes));
     let key = if sought == Sought::Page { &*request.cache.key } else { sent };
     let counted_by = CountedBy::of(request, rules.per, client, path, pass);
     let admitted = counted_by.admit((&*request.server().name, key), rate(rules, sought));
@@ -108,7 +108,7 @@ pub fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Limited> {
         return None;
     }
     if let (Some(passes), Pass::Missing) = (passes, pass) {
-        return Some(Limited::Answer(origin_challenge::stand_before(request, passes, now)));
+        return Some(Limited::Answer(origin_challenge::stand_before(request, passes)));
     }
     let strips = rules.action == Action::Strip && sought == Sought::Page;
     let stripped = if strips { stripped(path, query, &rules.keep) } else { None };

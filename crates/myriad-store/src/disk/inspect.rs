@@ -39,7 +39,7 @@ impl<M: Metadata> Tier<M> {
             encodings.map(|(index, meta, len)| Some((index, (self.codec.decode_alternative)(&meta)?, len)));
         Some(DiskPage {
             key: head.key,
-            meta: (self.codec.decode)(&head.meta)?,
+            meta: self.decode(&head.meta, head.shift_ms)?,
             selection: head.selection,
             generation: head.generation,
             stored_at: head.stored_at,

@@ -15,6 +15,7 @@ use crate::{ALTERNATIVES, Alternative, Body, Metadata, Object, Persist};
 pub(super) struct Codec<M: Metadata> {
     encode: fn(M::View<'_>, &mut Vec<u8>),
     pub(super) decode: fn(&[u8]) -> Option<M>,
+    shifted: fn(M, i64) -> M,
     encode_alternative: fn(&M::Alternative, &mut Vec<u8>),
     pub(super) decode_alternative: fn(&[u8]) -> Option<M::Alternative>,
 }
@@ -37,6 +38,7 @@ impl<M: Persist> Tier<M> {
             codec: Codec {
                 encode: M::encode,
                 decode: M::decode,
+                shifted: M::shifted,
                 encode_alternative: M::encode_alternative,
                 decode_alternative: M::decode_alternative,
             },
@@ -72,6 +74,11 @@ impl<M: Metadata> Tier<M> {
         Some(Object::new(key.bytes(), parts?))
     }
 
+    /// Decodes metadata and adds `shift_ms` to its times.
+    pub(super) fn decode(&self, bytes: &[u8], shift_ms: i64) -> Option<M> {
+        Some((self.codec.shifted)((self.codec.decode)(bytes)?, shift_ms))
+    }
+
     fn parts(&self, page: ReadPage, now: u64) -> Option<Parts<M>> {
         let mut alternatives = [const { None }; ALTERNATIVES];
         for (index, meta, bytes) in page.encodings {
@@ -79,7 +86,7 @@ impl<M: Metadata> Tier<M> {
             *alternatives.get_mut(usize::from(index))? = Some(Alternative { bytes, meta });
         }
         Some(Parts {
-            meta: (self.codec.decode)(&page.meta)?,
+            meta: self.decode(&page.meta, page.shift_ms)?,
             body: page.body.into(),
             selection: page.selection,
             generation: page.generation,

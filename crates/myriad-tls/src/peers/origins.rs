@@ -85,7 +85,7 @@ impl ProvenOrigin {
 
 impl CheckPeer for ProvenOrigin {
     fn check(&self, chain: &[CertificateDer<'_>], name: &str) -> Result<(), (Distrust, String)> {
-        let now_s = (myriad_net::clock::now_ms() / 1000) as i64;
+        let now_s = (myriad_net::clock::wall_ms() / 1000) as i64;
         self.trust.verify(chain, Purpose::Server, now_s, self.signatures.algorithms()).map_err(|error| {
             let distrust = match error.code() {
                 // OpenSSL's X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_REVOKED.

@@ -122,7 +122,7 @@ impl StoresServerSessions for Sessions {
 }
 
 fn now_s() -> u64 {
-    myriad_net::clock::now_ms() / 1000
+    myriad_net::clock::wall_ms() / 1000
 }
 
 #[cfg(test)]

@@ -186,7 +186,7 @@ impl ProducesTickets for Tickets {
 }
 
 fn now_s() -> u64 {
-    myriad_net::clock::now_ms() / 1000
+    myriad_net::clock::wall_ms() / 1000
 }
 
 #[cfg(test)]

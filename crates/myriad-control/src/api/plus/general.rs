@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use myriad_exchange::counters::Snapshot;
 use myriad_page::PageZone;
-use myriad_page::system_ms;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -31,7 +30,7 @@ pub(super) fn nginx(site: &Site, address: &str) -> Value {
         "address": address,
         "generation": site.runtime.loaded.generation,
         "load_timestamp": moment(site.runtime.loaded.at_ms),
-        "timestamp": moment(system_ms()),
+        "timestamp": moment(myriad_net::clock::wall_ms()),
         "pid": std::process::id(),
         "ppid": std::os::unix::process::parent_id(),
     })

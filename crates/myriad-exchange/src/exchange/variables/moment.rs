@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
             thousandths(out, now_ms(request).saturating_sub(request.received.connection.accepted_ms))
         }),
     ),
-    Row::new("core", "msec", &[Moment], Made(|request, out| thousandths(out, now_ms(request)))).plain(),
+    Row::new("core", "msec", &[Moment], Made(|request, out| thousandths(out, wall_ms(request)))).plain(),
     Row::new("core", "request_id", &[Moment], Made(request_id)),
     Row::new(
         "core",
@@ -44,6 +44,11 @@ pub(super) const ROWS: &[Row] = &[
     .plain(),
 ];
 
+/// [`now_ms`] by the system clock.
+fn wall_ms(request: &Request) -> u64 {
+    myriad_net::clock::to_wall_ms(now_ms(request))
+}
+
 /// What has waited is as old as it is now; what has not is answered at the moment it came, as by nginx's clock.
 fn now_ms(request: &Request) -> u64 {
     match (request.outcome.finished_ms, request.outcome.waited) {
@@ -67,9 +72,11 @@ fn stamp<const N: usize>(
     latest: &Latest<N>,
     format: fn(u64, i32) -> [u8; N],
 ) -> bool {
-    let now_s = now_ms(request) / 1000;
+    let mut now_s = wall_ms(request) / 1000;
     let (known_s, mut text) = latest.get();
     if known_s != now_s {
+        myriad_net::clock::synchronize();
+        now_s = wall_ms(request) / 1000;
         text = format(now_s, local_time::offset_minutes(now_s));
         latest.set((now_s, text));
     }

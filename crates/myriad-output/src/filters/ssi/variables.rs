@@ -14,7 +14,7 @@ pub const VARIABLES: &[Row] = &[
 
 /// The time now of the server's zone.
 fn write_local(format: &[u8], out: &mut Vec<u8>) {
-    let now_s = myriad_net::clock::now_ms() / 1000;
+    let now_s = myriad_net::clock::wall_ms() / 1000;
     let offset_minutes = local_time::offset_minutes(now_s);
     let name = offset_name(offset_minutes);
     write_time(format, now_s, Offset { minutes: offset_minutes, name: &name }, out);
@@ -22,7 +22,7 @@ fn write_local(format: &[u8], out: &mut Vec<u8>) {
 
 /// The time now of Greenwich.
 fn write_gmt(format: &[u8], out: &mut Vec<u8>) {
-    write_time(format, myriad_net::clock::now_ms() / 1000, Offset { minutes: 0, name: "GMT" }, out);
+    write_time(format, myriad_net::clock::wall_ms() / 1000, Offset { minutes: 0, name: "GMT" }, out);
 }
 
 #[cfg(test)]

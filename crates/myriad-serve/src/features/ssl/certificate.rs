@@ -55,7 +55,7 @@ fn read(request: &Request, name: &'static str, read: fn(&Certificate<'_>) -> Str
 fn remain(request: &Request) -> Option<String> {
     let not_after = read(request, "ssl_client_v_remain", |certificate| certificate.not_after.to_string())?;
     let Ok(not_after) = not_after.parse::<i64>() else { return Some(not_after) };
-    let now_s = (myriad_net::clock::now_ms() / 1000) as i64;
+    let now_s = (myriad_net::clock::wall_ms() / 1000) as i64;
     Some(((not_after - now_s).max(0) / DAY_S).to_string())
 }
 

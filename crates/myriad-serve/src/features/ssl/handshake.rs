@@ -140,7 +140,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 fn verified(request: &Request, out: &mut Vec<u8>) -> bool {
     let Some(facts) = request.received.connection.tls() else { return false };
-    let now_s = (myriad_net::clock::now_ms() / 1000) as i64;
+    let now_s = (myriad_net::clock::wall_ms() / 1000) as i64;
     let judged = judge(facts, request.server().clients.as_deref(), now_s);
     text(
         out,

@@ -295,6 +295,7 @@ fn files_of_another_version_are_quarantined_counted_and_never_served() {
         levels: vec![1, 2],
         limits: DiskLimits::default(),
         clock: Arc::new(|| 1_000_000),
+        reference: Arc::new(ClockReference::default),
         report: Arc::new(|_| {}),
     };
     zone.open_disk(options, &pool);

@@ -33,6 +33,7 @@ struct Fixture {
     zone: Zone<Page>,
     pool: DiskPool,
     now: Arc<AtomicU64>,
+    reference: Arc<Mutex<ClockReference>>,
     events: Arc<Mutex<Vec<String>>>,
 }
 
@@ -56,15 +57,18 @@ impl Fixture {
         let now = Arc::new(AtomicU64::new(1_000_000));
         let events = Arc::<Mutex<Vec<String>>>::default();
         let (clock, log) = (Arc::clone(&now), Arc::clone(&events));
+        let reference = Arc::<Mutex<ClockReference>>::default();
+        let told = Arc::clone(&reference);
         let options = DiskOptions {
             path: folder.to_owned(),
             levels: vec![1, 2],
             limits: disk,
             clock: Arc::new(move || clock.load(Relaxed)),
+            reference: Arc::new(move || *told.lock()),
             report: Arc::new(move |event| log.lock().push(format!("{event:?}"))),
         };
         zone.open_disk(options, &pool);
-        Self { zone, pool, now, events }
+        Self { zone, pool, now, reference, events }
     }
 
     fn now(&self) -> u64 {

@@ -245,6 +245,7 @@ fn purge_right_after_a_start_counts_all_there_is_in_a_small_folder() {
         levels: vec![1, 2],
         limits: DiskLimits::default(),
         clock: Arc::new(|| 1_000_000),
+        reference: Arc::new(ClockReference::default),
         report: Arc::new(|_| {}),
     };
     zone.open_disk(options, &pool);

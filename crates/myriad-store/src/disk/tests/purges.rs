@@ -67,6 +67,7 @@ fn purges_wait_for_nothing_while_the_folder_cannot_be_used() {
         levels: vec![1, 2],
         limits: DiskLimits::default(),
         clock: Arc::new(|| 1_000_000),
+        reference: Arc::new(ClockReference::default),
         report: Arc::new(|_| {}),
     };
     zone.open_disk(options, &pool);

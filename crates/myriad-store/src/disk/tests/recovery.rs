@@ -235,3 +235,52 @@ fn a_seed_that_somebody_removes_is_written_again() {
     }
     assert_eq!(fs::read(&seed).unwrap(), own);
 }
+
+#[test]
+fn page_stored_by_a_clock_that_was_ahead_counts_as_stored_now() {
+    const AHEAD: u64 = 600_000;
+    let folder = Folder::new();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    let stored = fixture.put(b"/a", 1, 10);
+    let (at, fresh_ms) = (stored.stored_at(), stored.fresh_until() - stored.stored_at());
+    drop(stored);
+    fixture.close();
+    let fixture = Fixture::open(folder.path());
+    fixture.now.store(at - AHEAD, Relaxed);
+    fixture.recover();
+    let page = fixture.get(b"/a", plain).expect("the page");
+    assert_eq!((page.stored_at(), page.fresh_until()), (at - AHEAD, at - AHEAD + fresh_ms));
+    // `inactive` counts from the start, not from the time of the clock that was ahead.
+    drop(page);
+    fixture.now.fetch_add(LIMITS.inactive_ms + 1000, Relaxed);
+    while fixture.stats().expired == 0 {
+        fixture.pool.tend();
+    }
+    assert_eq!(fixture.stats().files, 0);
+}
+
+#[test]
+fn times_of_another_run_of_the_machine_are_converted_by_the_system_clock() {
+    const SET_BY: i64 = 3_600_000;
+    const AGE: u64 = 20_000;
+    let folder = Folder::new();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    // The system clock was set forward by an hour after this process started.
+    *fixture.reference.lock() = ClockReference { boot: 1, boot_at_ms: 700_000, epoch_at_ms: -SET_BY };
+    let stored = fixture.put(b"/a", 1, 10);
+    let (at, fresh_ms) = (stored.stored_at(), stored.fresh_until() - stored.stored_at());
+    drop(stored);
+    fixture.close();
+    let fixture = Fixture::open(folder.path());
+    *fixture.reference.lock() = ClockReference { boot: 2, boot_at_ms: 0, epoch_at_ms: 0 };
+    let at = at + SET_BY.unsigned_abs();
+    fixture.now.store(at + AGE, Relaxed);
+    fixture.recover();
+    let (shown, _) = fixture.zone.inspect_disk(0);
+    let shown: Vec<_> = shown.iter().map(|page| (page.stored_at, page.fresh_until)).collect();
+    let page = fixture.get(b"/a", plain).expect("the page");
+    assert_eq!((page.stored_at(), page.fresh_until()), (at, at + fresh_ms));
+    assert_eq!(shown, [(at, at + fresh_ms)]);
+}
