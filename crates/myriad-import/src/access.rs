@@ -84,7 +84,48 @@ impl Access {
     }
 }
 
+/// Clients that a scope admits, as far as that is the same for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    All,
+    /// All but those of some addresses.
+    AllBut,
+    /// Those of some addresses, or with a password; also what could not be read.
+    Some,
+    None,
+}
+
+impl Access {
+    /// Clients admitted by `Require`, and by `Order`, `Allow` and `Deny`; `None` without such a directive.
+    pub(crate) fn verdicts(&self) -> [Option<Verdict>; 2] {
+        [self.require.verdict(), self.order.verdict()]
+    }
+}
+
+/// Clients admitted by steps of which the last that matches counts.
+fn verdict(start: bool, steps: &[(Who, bool)]) -> Verdict {
+    let from = steps.iter().rposition(|(who, _)| *who == Who::All);
+    let (start, steps) = from.map_or((start, steps), |at| (steps[at].1, &steps[at + 1..]));
+    match (start, steps.iter().all(|(_, may)| *may == start)) {
+        (true, true) => Verdict::All,
+        (false, true) => Verdict::None,
+        (true, false) => Verdict::AllBut,
+        (false, false) => Verdict::Some,
+    }
+}
+
 impl Required {
+    fn verdict(&self) -> Option<Verdict> {
+        if self.user || self.closed {
+            return Some(Verdict::Some);
+        }
+        match self.steps() {
+            Ok(steps) if steps.is_empty() => None,
+            Ok(steps) => Some(verdict(false, &steps)),
+            Err(_) => Some(Verdict::Some),
+        }
+    }
+
     fn take(&mut self, walk: &mut Walk<'_>, item: &Item) {
         self.of.push((item.line, item.text.clone()));
         let rest = item.words.get(1..).unwrap_or_default();
@@ -212,18 +253,30 @@ impl Ordered {
         closing(walk, item, reason);
     }
 
+    /// Whether a client that no step names is admitted, and the steps; `None` if there is no directive.
+    fn steps(&self) -> Option<(bool, Vec<(Who, bool)>)> {
+        if self.allows_last.is_none() && self.allow.is_empty() && self.deny.is_empty() {
+            return None;
+        }
+        let last = self.allows_last.unwrap_or(true);
+        let allow = self.allow.iter().map(|who| (who.clone(), true));
+        let deny = self.deny.iter().map(|who| (who.clone(), false));
+        Some((last, if last { deny.chain(allow).collect() } else { allow.chain(deny).collect() }))
+    }
+
+    fn verdict(&self) -> Option<Verdict> {
+        if self.closed {
+            return Some(Verdict::Some);
+        }
+        self.steps().map(|(start, steps)| verdict(start, &steps))
+    }
+
     /// Writes it.
     fn emit(self, walk: &mut Walk<'_>) {
         if self.closed {
             return nobody(walk, Family::Order, self.of);
         }
-        if self.allows_last.is_none() && self.allow.is_empty() && self.deny.is_empty() {
-            return;
-        }
-        let last = self.allows_last.unwrap_or(true);
-        let (allow, deny) =
-            (self.allow.into_iter().map(|who| (who, true)), self.deny.into_iter().map(|who| (who, false)));
-        let steps: Vec<_> = if last { deny.chain(allow).collect() } else { allow.chain(deny).collect() };
+        let Some((last, steps)) = self.steps() else { return };
         write(walk, Family::Order, self.of, last, &steps);
     }
 }

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod denials;
 mod env;
 mod expand;
 mod expires;
@@ -30,7 +31,9 @@ mod site;
 mod state;
 mod walk;
 
+pub use denials::{Denials, Partly, denials, regex_of};
 pub use lines::LARGEST;
+pub use pattern::{escaped, quoted};
 pub use site::{Options, Remark, Translation};
 
 /// Translates the text of a `.htaccess`, or of a file with virtual hosts. Never fails: what is not told is among the remarks.

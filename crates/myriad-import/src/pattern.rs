@@ -5,7 +5,11 @@ use std::str::CharIndices;
 
 /// Regex of a rule of a folder for the whole path: `^a|b` of `/blog/` is `^/blog/a|^/blog/.*?b`. `None` if a `^` stands within a group.
 pub(crate) fn whole(pattern: &str, base: &str) -> Option<String> {
-    let base = escaped(base);
+    below(pattern, &escaped(base))
+}
+
+/// The same; `base` is a regex.
+pub(crate) fn below(pattern: &str, base: &str) -> Option<String> {
     let mut alternatives = Vec::new();
     for alternative in split(pattern) {
         alternatives.push(match alternative.strip_prefix('^') {
@@ -18,13 +22,83 @@ pub(crate) fn whole(pattern: &str, base: &str) -> Option<String> {
     Some(alternatives.join("|"))
 }
 
+/// Regex of a file's name for the whole path of a file in a folder, of which `base` is a regex, or below it; in `/a.php/b` the name is `a.php`. `None` for what
+/// is not known to be harmless in another's configuration, and for a `^` within a group.
+pub(crate) fn of_name(pattern: &str, base: &str) -> Option<String> {
+    let (case, pattern) = match pattern.strip_prefix("(?i)") {
+        Some(rest) => ("(?i)", rest),
+        None => ("", pattern),
+    };
+    if pattern.len() > LONGEST || !is_balanced(pattern) || !is_harmless(pattern) {
+        return None;
+    }
+    let start = format!("^{base}(?:.*/)?(?=[^/]*(?:$|\\.php/))");
+    let mut alternatives = Vec::new();
+    for alternative in split(pattern) {
+        let (anchored, rest) = match alternative.strip_prefix('^') {
+            Some(rest) => ("", rest),
+            None => ("[^/]*?", alternative),
+        };
+        if has_anchor(rest) {
+            return None;
+        }
+        alternatives.push(format!("{start}{anchored}{}", with_path_info(rest)));
+    }
+    Some(format!("{case}{}", alternatives.join("|")))
+}
+
+/// Longest pattern of a name.
+const LONGEST: usize = 1000;
+
+/// Whether a regex only matches: no groups with names, which are variables of a configuration, no verbs, options, recursion, and no
+/// escapes but those of classes and of letters that are none.
+fn is_harmless(pattern: &str) -> bool {
+    let (mut rest, mut in_brackets) = (pattern, false);
+    while let Some(letter) = rest.chars().next() {
+        rest = &rest[letter.len_utf8()..];
+        match letter {
+            '\\' => {
+                let Some(escaped) = rest.chars().next() else { return false };
+                if escaped.is_ascii_alphanumeric() && !"dDwWsSbB".contains(escaped) || !escaped.is_ascii() {
+                    return false;
+                }
+                rest = &rest[escaped.len_utf8()..];
+            }
+            '[' => in_brackets = true,
+            ']' => in_brackets = false,
+            '(' if !in_brackets => {
+                let is_plain = !rest.starts_with(['?', '*']);
+                let known = ["?:", "?=", "?!", "?<=", "?<!"];
+                if !is_plain && !known.iter().any(|start| rest.starts_with(start)) {
+                    return false;
+                }
+            }
+            letter if letter.is_control() => return false,
+            _ => {}
+        }
+    }
+    true
+}
+
+/// A regex whose `$` also stands before the path behind a PHP file.
+fn with_path_info(pattern: &str) -> String {
+    let (mut out, mut from) = (String::new(), 0);
+    for (at, _) in outside(pattern).filter(|(_, letter)| *letter == '$') {
+        out.push_str(&pattern[from..at]);
+        out.push_str("(?:$|(?<=\\.php)/)");
+        from = at + 1;
+    }
+    out.push_str(&pattern[from..]);
+    out
+}
+
 /// Whether a regex holds for every text.
 pub(crate) fn is_any(pattern: &str) -> bool {
     matches!(pattern, "" | "^" | "$" | ".*" | "^.*" | "^.*$" | ".*$" | "(.*)" | "^(.*)$" | "^(.*)" | "(.*)$")
 }
 
 /// Text as a regex that is this text.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         if "\\.+*?()[]{}|^$".contains(letter) {
@@ -139,7 +213,7 @@ pub(crate) fn is_balanced(pattern: &str) -> bool {
 }
 
 /// Word of the nginx language in double quotes. A backslash is doubled where the language would take it for itself.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     // Control characters go first: one that stood between a backslash and a quote would hide what the backslash does.
     let mut letters = text.chars().filter(|letter| !letter.is_control()).peekable();

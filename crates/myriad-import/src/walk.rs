@@ -132,7 +132,7 @@ impl<'o> Walk<'o> {
         }
     }
 
-    fn has_module(&mut self, item: &Item) -> bool {
+    pub(crate) fn has_module(&mut self, item: &Item) -> bool {
         let written = item.word(0).to_ascii_lowercase();
         let name = written
             .trim_start_matches('!')

@@ -122,8 +122,8 @@ impl SiteFolder {
     /// The folder cannot be opened; one below it that cannot be opened is skipped.
     pub(crate) fn files(&self, path: impl AsRef<Path>, folders: usize) -> io::Result<Files> {
         let start = self.folder(path)?;
-        let (pending, found) = (vec![PathBuf::new()], VecDeque::new());
-        Ok(Files { start, pending, found, folders, excluded: None })
+        let (pending, found) = (VecDeque::from([PathBuf::new()]), VecDeque::new());
+        Ok(Files { start, pending, found, folders, excluded: &[], name: None })
     }
 
     fn walk(&self, path: &Path) -> Walk {
@@ -141,19 +141,26 @@ pub(crate) struct RefusedLink {
 /// Files below a folder; each path is relative to it.
 pub(crate) struct Files {
     start: OwnedFd,
-    /// Folders that are not read yet.
-    pending: Vec<PathBuf>,
+    /// Folders that are not read yet, upper ones first.
+    pending: VecDeque<PathBuf>,
     found: VecDeque<PathBuf>,
     /// Number of folders that may still be read.
     folders: usize,
-    /// Folder that is not searched.
-    excluded: Option<&'static str>,
+    /// Folders that are not searched.
+    excluded: &'static [&'static str],
+    /// Name of the files; any if there is none.
+    name: Option<&'static str>,
 }
 
 impl Files {
-    /// Leaves out a folder and everything below it.
-    pub(crate) fn except(self, folder: &'static str) -> Self {
-        Self { excluded: Some(folder), ..self }
+    /// Leaves out folders and everything below them.
+    pub(crate) fn except(self, folders: &'static [&'static str]) -> Self {
+        Self { excluded: folders, ..self }
+    }
+
+    /// Leaves out files of other names.
+    pub(crate) fn named(self, name: &'static str) -> Self {
+        Self { name: Some(name), ..self }
     }
 
     /// Reads a file that was found.
@@ -188,11 +195,13 @@ impl Files {
                 kind => kind,
             };
             if kind.is_file() {
-                self.found.push_back(path.join(name));
+                if self.name.is_none_or(|wanted| name == wanted) {
+                    self.found.push_back(path.join(name));
+                }
             } else if kind.is_dir() && name != "." && name != ".." && path.iter().count() < DEEPEST {
                 let path = path.join(name);
-                if self.excluded.is_none_or(|excluded| path != Path::new(excluded)) {
-                    self.pending.push(path);
+                if !self.excluded.iter().any(|excluded| path == Path::new(excluded)) {
+                    self.pending.push_back(path);
                 }
             }
         }
@@ -206,7 +215,7 @@ impl Iterator for Files {
     fn next(&mut self) -> Option<PathBuf> {
         while self.found.is_empty() {
             self.folders = self.folders.checked_sub(1)?;
-            let folder = self.pending.pop()?;
+            let folder = self.pending.pop_front()?;
             // Removed meanwhile, or not readable.
             let _ = self.list(&folder);
         }

@@ -11,6 +11,7 @@ mod checked;
 mod children;
 mod dashboard;
 mod dashboard_place;
+mod denied;
 mod https;
 mod kind;
 mod network;

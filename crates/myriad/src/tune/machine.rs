@@ -91,7 +91,7 @@ fn site(options: &Options) -> Result<Option<PathBuf>, String> {
 fn count(site: &Path) -> u32 {
     let site = std::path::absolute(site).unwrap_or_else(|_| site.to_owned());
     let Ok(files) = SiteFolder::new(&site).files("", MAX_FOLDERS) else { return 0 };
-    let files = files.except("wp-content/uploads");
+    let files = files.except(&["wp-content/uploads"]);
     let counted = files.filter(|file| file.extension().is_some_and(|end| end == "php"));
     u32::try_from(counted.take(MAX_FILES).count()).unwrap_or(u32::MAX)
 }

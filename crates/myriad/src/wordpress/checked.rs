@@ -4,11 +4,13 @@ use std::net::ToSocketAddrs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use myriad_import::Denials;
+
 use super::kind::Kind;
 use super::options::Options;
 use super::php_name::PhpName;
 use super::settings::Settings;
-use super::{php_listener, sites, values};
+use super::{denied, php_listener, sites, values};
 use crate::accounts;
 use crate::site_folder::SiteFolder;
 
@@ -27,6 +29,8 @@ pub(super) struct Checked {
     pub(super) php_name: Option<PhpName>,
     pub(super) zone: String,
     pub(super) settings: Settings,
+    /// Folders whose `.htaccess` denies access, by their URL paths.
+    pub(super) denied: Vec<(String, Denials)>,
 }
 
 impl Options {
@@ -41,6 +45,7 @@ impl Options {
             }
             let root = checked_root(self.kind, &self.root, "--root")?;
             warn_of_links(&root, warnings);
+            let denied = denied::find(&root, self.kind, warnings);
             let (php, php_name) = php_address(&self.php, "--php", warnings)?;
             let (zone, settings) = (self.kind.zone().to_owned(), self.settings.clone());
             return Ok(vec![Checked {
@@ -52,6 +57,7 @@ impl Options {
                 php_name,
                 zone,
                 settings,
+                denied,
             }]);
         }
         let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
@@ -64,12 +70,13 @@ impl Options {
             let root = checked_root(self.kind, &line.root, "folder").map_err(at)?;
             self.kind.allows(&line.settings).map_err(at)?;
             warn_of_links(&root, &mut said);
+            let denied = denied::find(&root, self.kind, &mut said);
             let (php, php_name) = php_address(&line.php, "php", &mut said).map_err(at)?;
             warnings.extend(said.into_iter().map(at));
             let domains = if line.https { line.names.clone() } else { Vec::new() };
             let settings = line.settings.before(&self.settings);
             let names = line.names.clone();
-            Ok(Checked { kind: self.kind, names, domains, root, php, php_name, zone, settings })
+            Ok(Checked { kind: self.kind, names, domains, root, php, php_name, zone, settings, denied })
         });
         checked.collect()
     }

@@ -282,6 +282,7 @@ mod tests {
             php_name: None,
             zone: "wordpress".to_owned(),
             settings: super::super::settings::Settings::default(),
+            denied: Vec::new(),
         }];
         assert_eq!(server(&top.join("prefix"), &sites), Ok(String::new()));
         options.install_plugin(Placement::MustUse).expect("installed");

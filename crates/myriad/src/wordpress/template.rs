@@ -9,7 +9,7 @@ use super::options::Options;
 use super::prefix::{ACCESS_LOG, logs};
 use super::quoting::quoted;
 use super::written_pages;
-use super::{children, network, plugin, proxies, sites};
+use super::{children, denied, network, plugin, proxies, sites};
 use crate::site_folder::SiteFolder;
 
 /// Lines that begin and end a part of the preset: one is repeated for each pool of php-fpm, one for each site.
@@ -136,6 +136,8 @@ impl Checked {
             ("search", settings.get("search").to_owned()),
             ("rest", settings.get("rest").to_owned()),
             ("multisite", network::rules(settings.get("multisite"), &self.root)),
+            ("denied", denied::location(&self.denied)),
+            ("admitted", denied::admitted(&self.denied)),
             ("plugin_headers", or_nothing(!written.is_empty(), PLUGIN_HEADERS)),
             ("grace", grace.to_owned()),
             ("plugin_pages", written),
@@ -296,6 +298,7 @@ mod tests {
             php_name: None,
             zone: "Z".to_owned(),
             settings: Settings::default(),
+            denied: Vec::new(),
         };
         let owned = |values: Vec<(&'static str, &str)>| -> Vec<_> {
             values.into_iter().map(|(name, value)| (name, value.to_owned())).collect()
@@ -332,6 +335,7 @@ mod tests {
                 php_name: None,
                 zone: "Z".to_owned(),
                 settings: given,
+                denied: Vec::new(),
             }
         };
         let value = |site: &Checked, has_plugin: bool, name: &str| {
@@ -378,6 +382,7 @@ mod tests {
             php_name: None,
             zone: String::new(),
             settings: Settings::default(),
+            denied: Vec::new(),
         };
         let sites = ["unix:/a", "unix:/b", "unix:/a"].map(site);
         let pools = pools(&sites);

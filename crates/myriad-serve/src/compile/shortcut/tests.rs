@@ -109,6 +109,7 @@ fn the_wordpress_preset_takes_the_short_way() {
         ("{{server_name}}", "_"),
         ("{{root}}", "/nowhere/site"),
         ("{{trusted}}", "$document_root"),
+        ("{{admitted}}", "(?!)"),
         ("{{php}}", "127.0.0.1:9"),
         ("{{pool}}", "php"),
         ("{{php_children}}", "5"),
