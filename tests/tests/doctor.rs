@@ -90,6 +90,7 @@ fn sound_site_has_nothing_bad() {
         "files-expires",
         "files-compression",
         "files-etag",
+        "files-denied",
     ] {
         let found = findings(&text, check);
         assert!(
@@ -126,6 +127,11 @@ fn provoked_faults_are_found_and_named() {
     .display()
     .to_string();
     let server = site.serve_changed(Place::new(), &php, |preset| preset.replacen("gzip on;", "gzip off;", 1));
+    // A plugin that is installed after the start, which reads .htaccess files.
+    let orders = site.root().join("wp-content/uploads/orders");
+    std::fs::create_dir_all(&orders).expect("folder");
+    std::fs::write(orders.join("book 1.pdf"), "sold").expect("file");
+    std::fs::write(orders.join(".htaccess"), "Require all denied\n").expect("file");
     let output = look(&site, &server, &php);
     let text = told(&output);
     assert_eq!(output.status.code(), Some(2), "{text}");
@@ -133,6 +139,7 @@ fn provoked_faults_are_found_and_named() {
         findings(&text, check).iter().any(|(found, told)| *found == severity && told.contains(part))
     };
     assert!(is("opcache-off", "bad", "OPcache is off"), "{text}");
+    assert!(is("files-denied", "bad", "/wp-content/uploads/orders/book%201.pdf"), "{text}");
     assert!(is("compression", "warning", "home is sent without compression"), "{text}");
     assert!(is("files-compression", "warning", "without compression"), "{text}");
     assert!(is("upload-sizes", "warning", "a large upload fails"), "{text}");

@@ -44,6 +44,8 @@ pub struct Facts {
     pub cookies: Vec<CookieSource>,
     /// Plugins in which there are words that keep pages from caches (`DONOTCACHEPAGE`, `nocache_headers`, `session_start`).
     pub uncaching: Vec<String>,
+    /// URL paths of files that a `.htaccess` denies and that the server sends to any client.
+    pub exposed: Seen<Vec<String>>,
     /// Answer to a request of a proxy that was asked by https, for the home page.
     pub behind_tls: Seen<Visit>,
     /// Senders with `X-Forwarded-For` that are not trusted.

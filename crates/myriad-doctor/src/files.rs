@@ -1,6 +1,6 @@
 //! Checks of style sheets and scripts.
 
-use crate::facts::{Asset, Facts};
+use crate::facts::{Asset, Facts, Seen};
 use crate::finding::{Finding, Report};
 
 /// Files of one visit that are many, also where they come together (HTTP/2).
@@ -13,6 +13,7 @@ const SMALL: u64 = 1024;
 const SHOWN: usize = 4;
 
 pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
+    denied(&facts.exposed, Report::new("files-denied", list));
     let assets = match &facts.assets {
         Ok(assets) => assets,
         Err(why) => {
@@ -58,6 +59,26 @@ pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
         "turn SCRIPT_DEBUG off, or have a plugin such as Autoptimize pack them",
         "all are packed or small",
     );
+}
+
+/// Checks that files denied by a `.htaccess` are not sent.
+fn denied(exposed: &Seen<Vec<String>>, report: Report<'_>) {
+    match exposed.as_deref() {
+        Err(why) => report.unseen(format!("files that a .htaccess denies could not be requested: {why}"), ""),
+        Ok([]) => report.fine("no file that a .htaccess denies is sent"),
+        Ok(exposed) => {
+            let shown: Vec<_> = exposed.iter().take(SHOWN).map(String::as_str).collect();
+            report.bad(
+                format!(
+                    "files that a .htaccess denies are sent to every client, in {} folders: {}",
+                    exposed.len(),
+                    shown.join(", ")
+                ),
+                "myriad reload, which reads .htaccess files again; in a configuration of your own: \
+                 location ^~ /FOLDER/ { internal; }",
+            );
+        }
+    }
 }
 
 fn requests(assets: &[Asset], pictures: usize, report: Report<'_>) {

@@ -86,6 +86,7 @@ fn sound() -> Facts {
         behind_tls: Ok(visit()),
         senders: Ok(Senders::default()),
         advanced_cache: Ok(false),
+        exposed: Ok(Vec::new()),
     }
 }
 
@@ -187,6 +188,9 @@ const FAULTS: &[Fault] = &[
         wordpress(facts).plugins.push("w3-total-cache".into());
     }),
     ("page-cache-plugin", Severity::Warning, "advanced-cache.php", |facts| facts.advanced_cache = Ok(true)),
+    ("files-denied", Severity::Bad, "/wp-content/uploads/sold/book.pdf", |facts| {
+        facts.exposed = Ok(vec!["/wp-content/uploads/sold/book.pdf".into()]);
+    }),
     ("shows-errors", Severity::Warning, "shows errors", |facts| wordpress(facts).shows_errors = true),
     (
         "page-not-cached",
@@ -300,6 +304,7 @@ fn what_could_not_be_looked_at_is_never_fine() {
         facts.wordpress = Err(not());
         facts.assets = Err(not());
         facts.stored = Err(not());
+        facts.exposed = Err(not());
         facts.behind_tls = Err(not());
         facts.pages[1].visits = Err(not());
         facts.pages[0].uncached = None;
@@ -318,6 +323,7 @@ fn what_could_not_be_looked_at_is_never_fine() {
         "wordpress",
         "page",
         "files",
+        "files-denied",
         "hit-rate",
     ] {
         assert!(found.iter().any(|finding| finding.check == check), "{check}");

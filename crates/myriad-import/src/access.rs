@@ -84,25 +84,25 @@ impl Access {
     }
 }
 
-/// Clients that a scope admits, as far as that is the same for all.
+/// Clients that a scope admits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     All,
-    /// All but those of some addresses.
+    /// All except those with some addresses.
     AllBut,
-    /// Those of some addresses, or with a password; also what could not be read.
+    /// Some: by address or password; also if a directive cannot be parsed.
     Some,
     None,
 }
 
 impl Access {
-    /// Clients admitted by `Require`, and by `Order`, `Allow` and `Deny`; `None` without such a directive.
+    /// Returns the clients admitted by `Require`, and by `Order`, `Allow` and `Deny`; `None` without such a directive.
     pub(crate) fn verdicts(&self) -> [Option<Verdict>; 2] {
         [self.require.verdict(), self.order.verdict()]
     }
 }
 
-/// Clients admitted by steps of which the last that matches counts.
+/// Returns the clients that steps admit; the last step that matches decides, and `start` if none does.
 fn verdict(start: bool, steps: &[(Who, bool)]) -> Verdict {
     let from = steps.iter().rposition(|(who, _)| *who == Who::All);
     let (start, steps) = from.map_or((start, steps), |at| (steps[at].1, &steps[at + 1..]));
@@ -253,7 +253,7 @@ impl Ordered {
         closing(walk, item, reason);
     }
 
-    /// Whether a client that no step names is admitted, and the steps; `None` if there is no directive.
+    /// Returns whether a client that matches no step is admitted, and the steps; `None` without a directive.
     fn steps(&self) -> Option<(bool, Vec<(Who, bool)>)> {
         if self.allows_last.is_none() && self.allow.is_empty() && self.deny.is_empty() {
             return None;

@@ -1,7 +1,7 @@
-//! Files that a `.htaccess` denies to all clients, as a regex of their paths.
+//! Paths that `.htaccess` files deny to all clients, as a regex.
 //!
-//! Apache reads folders from the outer to the inner one, then the sections of files in the same order; the last that matches counts.
-//! Both modules of access (`Require`; `Order`, `Allow` and `Deny`) must admit a client.
+//! Apache applies the rules of folders from the outermost to the innermost, then the sections for files in the same order; the last
+//! match decides. Both access modules (`Require`; `Order`, `Allow` and `Deny`) must admit a client.
 
 use crate::access::{Access, Verdict};
 use crate::lines::{self, Item};
@@ -9,44 +9,48 @@ use crate::pattern::{below, escaped, of_glob, of_name};
 use crate::site::{Options, Remark};
 use crate::state::Walk;
 
-/// Number of Apache's modules of access.
+/// Number of Apache's access modules.
 const MODULES: usize = 2;
-/// Maximum number of sections and rules of a file; the rest is not read, which is a remark.
+/// Maximum number of sections and rules of a file; each further one is reported in a remark.
 const MAX_RULES: usize = 64;
+/// Maximum length of the regexes of one module together, in bytes. PCRE2 compiles patterns of up to 64 Ki code units.
+const MAX_LENGTH: usize = 32 << 10;
+/// Maximum number of levels of exceptions to exceptions. PCRE2 accepts 250 nested groups.
+const MAX_LEVELS: usize = 100;
 
 /// Access of each module: admitted, denied, or not mentioned.
 type Access2 = [Option<bool>; 2];
 
-/// Files of a folder that its `.htaccess` denies or admits.
+/// Access rules of the `.htaccess` of one folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Denials {
-    /// The whole folder.
+    /// Rules for the whole folder.
     folder: Access2,
-    /// Names of files, as regexes, in the order of the file.
+    /// Rules for files by name, in the order of the file.
     names: Vec<(Name, Access2)>,
-    /// Lines that are not obeyed, or more strictly than they are written.
+    /// Lines that are ignored, or applied more strictly than written.
     pub remarks: Vec<Remark>,
 }
 
-/// Files that a section or a rule is about.
+/// Files to which a section or a rule applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Name {
-    /// Regex of the file's name.
+    /// Regex for the file name.
     File(String),
-    /// Regex of the path below the folder.
+    /// Regex for the path relative to the folder.
     Path(String),
 }
 
-/// Rule for what a `.htaccess` admits some clients to (by address, by password): nothing here knows who these are.
+/// Treatment of rules that admit some clients only (by address or password), which is not evaluated here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partly {
-    /// No client is admitted.
+    /// Deny all clients.
     Denied,
-    /// All clients are.
+    /// Admit all clients.
     Admitted,
 }
 
-/// Reads a `.htaccess`. What it admits only some clients to is a remark.
+/// Parses a `.htaccess`. Rules that admit some clients only are reported in remarks.
 pub fn denials(text: &str, partly: Partly) -> Denials {
     let (items, _) = lines::read(text);
     let options = Options::default();
@@ -63,7 +67,7 @@ struct Reader<'o> {
 }
 
 impl Reader<'_> {
-    /// Access of a scope. Its sections of files are added; within one of them there is none.
+    /// Returns the access rules of a scope, and adds its sections for files. Sections do not nest: `is_folder` is false within one.
     fn scope(&mut self, items: &[Item], is_folder: bool) -> Access2 {
         let mut access = Access::default();
         let mut last = None;
@@ -71,9 +75,9 @@ impl Reader<'_> {
         let verdicts = access.verdicts();
         let is = |wanted| verdicts.contains(&Some(wanted));
         let reason = if is(Verdict::Some) && self.partly == Partly::Denied {
-            "it admits some clients only: all get 404 (`myriad import` translates it)"
+            "only some clients are admitted, which is not supported here: every client gets 404 (`myriad import` translates the rule)"
         } else {
-            "it denies some clients: all are admitted (`myriad import` translates it)"
+            "only some clients are denied, which is not supported here: every client is admitted (`myriad import` translates the rule)"
         };
         if let (true, Some(item)) = (is(Verdict::Some) || is(Verdict::AllBut), last) {
             self.found.remarks.push(Remark::missing(item.line, &item.text, reason));
@@ -100,10 +104,8 @@ impl Reader<'_> {
                     *last = Some(item);
                 } else if item.is("RewriteCond") {
                     has_condition = true;
-                } else if item.is("RewriteRule") {
-                    if is_folder && !std::mem::take(&mut has_condition) {
-                        self.rule(item);
-                    }
+                } else if item.is("RewriteRule") && !std::mem::take(&mut has_condition) && is_folder {
+                    self.rule(item);
                 }
                 continue;
             };
@@ -137,7 +139,7 @@ impl Reader<'_> {
         self.add(item, regex.map(Name::File), access);
     }
 
-    /// `RewriteRule PATTERN - [F]` without a condition.
+    /// Adds `RewriteRule PATTERN - [F]`, if it has no condition.
     fn rule(&mut self, item: &Item) {
         let flags = item.words.get(2..).unwrap_or_default().join("").to_ascii_uppercase();
         let flags = flags.trim_matches(['[', ']']).split(',').map(str::trim);
@@ -152,8 +154,12 @@ impl Reader<'_> {
 
     fn add(&mut self, item: &Item, name: Result<Name, String>, access: Access2) {
         let told = match name {
-            Ok(_) if self.found.names.len() >= MAX_RULES => Err("there are too many sections".to_owned()),
-            Ok(name) if name.regex("/").is_none() => Err("its regex cannot be taken over".to_owned()),
+            Ok(_) if self.found.names.len() >= MAX_RULES => {
+                Err("the file has more than 64 sections and rules".to_owned())
+            }
+            Ok(name) if name.regex("/").is_none() => {
+                Err("its regular expression uses syntax that is not supported here".to_owned())
+            }
             told => told,
         };
         match told {
@@ -164,7 +170,7 @@ impl Reader<'_> {
 }
 
 impl Name {
-    /// Regex of the whole path; `base` is a regex of the folder's.
+    /// Returns the regex of the whole path; `base` is a regex of the folder's path.
     fn regex(&self, base: &str) -> Option<String> {
         let (Self::File(regex) | Self::Path(regex)) = self;
         let of_name = of_name(regex, base)?;
@@ -177,85 +183,142 @@ impl Name {
 }
 
 impl Denials {
-    /// Whether anything is denied.
+    /// Returns whether the file denies access to any path.
     pub fn is_denying(&self) -> bool {
         let all = std::iter::once(&self.folder).chain(self.names.iter().map(|(_, access)| access));
         all.flatten().any(|access| *access == Some(false))
     }
 
-    /// Whether the whole folder is denied, but for exceptions.
+    /// Returns whether the whole folder is denied, except for files that sections admit.
     pub fn denies_folder(&self) -> bool {
         self.folder.contains(&Some(false))
     }
 
-    /// Leaves out what is said of the whole folder.
+    /// Removes the rules for the whole folder; sections for files remain.
     #[must_use]
     pub fn without_folder(self) -> Self {
         Self { folder: [None; 2], ..self }
     }
+}
 
-    /// Admits clients to the folder, unless the file says otherwise.
-    #[must_use]
-    pub fn or_admitted(mut self) -> Self {
-        if self.folder == [None; 2] {
-            self.folder[0] = Some(true);
-        }
-        self
-    }
+/// Denied URL paths of a site.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeniedPaths {
+    /// Regex that matches them; `None` if no path is denied.
+    pub regex: Option<String>,
+    /// Number of rules that are not in the regex, because they do not compile or exceed its limits.
+    pub skipped: usize,
+}
 
-    /// Whether a file is denied; `path` is its URL path, and `folder` that of the folder, which begins and ends with `/`. `matches` runs a
-    /// regex.
-    pub fn denies(&self, folder: &str, path: &str, matches: impl Fn(&str, &str) -> bool) -> bool {
-        let base = escaped(folder);
-        (0..MODULES).any(|module| {
-            let mut access = self.folder[module];
-            for (name, of_name) in self.names.iter().filter(|(_, access)| access[module].is_some()) {
-                if name.regex(&base).is_some_and(|regex| matches(&regex, path)) {
-                    access = of_name[module];
-                }
+/// Combines the rules of all folders. Each folder is given by its URL path with a `/` on both sides; `compiles` compiles a regex.
+/// The work is linear in the length of the rules, which the owner of a site writes.
+pub fn denied_paths(folders: &[(String, Denials)], compiles: impl Fn(&str) -> bool) -> DeniedPaths {
+    let mut skipped = 0;
+    let of_modules: Vec<_> = (0..MODULES)
+        .filter_map(|module| {
+            let mut rules = Rules::default();
+            for rule in sorted(folders, module) {
+                rules.add(&rule, &compiles);
             }
-            access == Some(false)
+            skipped += rules.skipped;
+            rules.regex()
         })
+        .collect();
+    if of_modules.is_empty() {
+        return DeniedPaths { regex: None, skipped };
+    }
+    let regex = of_modules.join("|");
+    if compiles(&regex) {
+        DeniedPaths { regex: Some(regex), skipped }
+    } else {
+        DeniedPaths { regex: None, skipped: skipped.saturating_add(1) }
     }
 }
 
-/// Regex of the URL paths of denied files; `None` if there are none. Each folder is given by its URL path, which begins and ends with
-/// `/`. A regex that `compiles` refuses is left out.
-pub fn regex_of(folders: &[(String, Denials)], compiles: impl Fn(&str) -> bool) -> Option<String> {
-    let mut sorted: Vec<_> = folders.iter().map(|(path, denials)| (path, escaped(path), denials)).collect();
-    sorted.sort_by_key(|(path, ..)| (path.matches('/').count(), path.as_str()));
-    let of_folders = sorted.iter().map(|(_, base, denials)| (format!("^{base}"), denials.folder));
-    let of_names = sorted.iter().flat_map(|(_, base, denials)| {
-        let names = denials.names.iter();
-        names.filter_map(move |(name, access)| Some((name.regex(base)?, *access)))
-    });
-    let rules: Vec<_> = of_folders.chain(of_names).filter(|(regex, _)| compiles(regex)).collect();
-    let of_modules: Vec<_> =
-        (0..MODULES).filter_map(|module| of_module(&rules, module)).filter(|regex| compiles(regex)).collect();
-    (!of_modules.is_empty()).then(|| of_modules.join("|"))
+/// Rule of one module.
+struct Rule {
+    regex: String,
+    is_admitted: bool,
 }
 
-/// Regex of what one module denies: the last rule that matches counts.
-fn of_module(rules: &[(String, Access2)], module: usize) -> Option<String> {
-    // From the last rule to the first: paths that are denied, and those that a later rule admits.
-    let (mut denied, mut admitted): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
-    for (regex, access) in rules.iter().rev() {
-        match access[module] {
-            Some(true) => admitted.push(format!("(?!{regex})")),
-            Some(false) => denied.push(format!("{}(?:{regex})", admitted.concat())),
-            None => {}
+/// Rules of one module in Apache's order: those of folders, outer ones first, then sections for files, those of outer folders first.
+/// Where the order has no effect (in different folders of one depth), denials come first, so that the regex has few levels.
+fn sorted(folders: &[(String, Denials)], module: usize) -> Vec<Rule> {
+    let depth = |path: &str| path.matches('/').count();
+    let mut rules = Vec::new();
+    for (path, denials) in folders {
+        if let Some(is_admitted) = denials.folder[module] {
+            rules.push(((false, depth(path), 0, is_admitted), format!("^{}", escaped(path))));
+        }
+        for (index, (name, access)) in denials.names.iter().enumerate() {
+            if let (Some(is_admitted), Some(regex)) = (access[module], name.regex(&escaped(path))) {
+                rules.push(((true, depth(path), index, is_admitted), regex));
+            }
         }
     }
-    (!denied.is_empty()).then(|| denied.join("|"))
+    rules.sort();
+    rules.into_iter().map(|((.., is_admitted), regex)| Rule { regex, is_admitted }).collect()
+}
+
+/// Regex of one module while rules are added; the last rule that matches decides.
+#[derive(Default)]
+struct Rules {
+    denied: String,
+    /// Exceptions to `denied`.
+    admitted: Vec<String>,
+    length: usize,
+    levels: usize,
+    skipped: usize,
+}
+
+impl Rules {
+    fn add(&mut self, rule: &Rule, compiles: impl Fn(&str) -> bool) {
+        if self.denied.is_empty() && rule.is_admitted {
+            return;
+        }
+        if self.length + rule.regex.len() > MAX_LENGTH || !compiles(&rule.regex) {
+            self.skipped += 1;
+            return;
+        }
+        self.length += rule.regex.len();
+        // Grouped, because `(?i)` at the start would apply to later rules, too.
+        let regex = format!("(?:{})", rule.regex);
+        if rule.is_admitted {
+            self.admitted.push(regex);
+            return;
+        }
+        self.close_exceptions();
+        let separator = if self.denied.is_empty() { "" } else { "|" };
+        self.denied = format!("{regex}{separator}{}", self.denied);
+    }
+
+    fn close_exceptions(&mut self) {
+        if self.admitted.is_empty() {
+            return;
+        }
+        if self.levels >= MAX_LEVELS {
+            // Without them more is denied than the files say, never less.
+            self.skipped += self.admitted.len();
+        } else {
+            self.levels += 1;
+            self.denied = format!("(?!{})(?:{})", self.admitted.join("|"), self.denied);
+        }
+        self.admitted.clear();
+    }
+
+    fn regex(mut self) -> Option<String> {
+        self.close_exceptions();
+        (!self.denied.is_empty()).then_some(self.denied)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Regex of a `.htaccess` in `/up/`.
+    /// Returns the regex for a `.htaccess` in `/up/`.
     fn regex(text: &str) -> String {
-        regex_of(&[("/up/".to_owned(), read(text))], |_| true).unwrap_or_default()
+        denied_paths(&[("/up/".to_owned(), read(text))], |_| true).regex.unwrap_or_default()
     }
 
     fn read(text: &str) -> Denials {
@@ -295,7 +358,7 @@ mod tests {
             "deny from all\n<FilesMatch '\\.(jpg|png)$'>\nOrder Allow,Deny\nAllow from all\n</FilesMatch>",
         );
         let images = r"^/up/(?:.*/)?(?=[^/]*(?:$|\.php/))[^/]*?\.(jpg|png)(?:$|(?<=\.php)/)";
-        assert_eq!(told, format!("(?!{images})(?:^/up/)"));
+        assert_eq!(told, format!("(?!(?:{images}))(?:(?:^/up/))"));
         let told = regex(
             "<Files ~ \"^secret\">\nRequire all denied\n</Files>\n<Files *.php>\nRequire all denied\n</Files>",
         );
@@ -329,21 +392,30 @@ mod tests {
             ("/a/b/".to_owned(), read("Require all granted")),
             ("/a/".to_owned(), read("Require all denied\n<Files x>\nRequire all denied\n</Files>")),
         ];
-        let told = regex_of(&folders, |_| true).expect("a regex");
-        let (files, outer) = told.split_once('|').expect("two rules");
-        assert!(files.starts_with("(?:^/a/(?:.*/)?"), "{told}");
-        assert_eq!(outer, "(?!^/a/b/)(?:^/a/)");
-        assert_eq!(regex_of(&folders, |_| false), None);
+        let regex = denied_paths(&folders, |_| true).regex.expect("a regex");
+        let (files, outer) = regex.split_once("|(?!").expect("two rules");
+        assert!(files.starts_with("(?:^/a/(?:.*/)?"), "{regex}");
+        assert_eq!(outer, "(?:^/a/b/))(?:(?:^/a/))");
+        assert_eq!(denied_paths(&folders, |_| false), DeniedPaths { regex: None, skipped: 2 });
     }
 
     #[test]
-    fn file_is_denied_by_its_folder_but_for_exceptions() {
-        // A stand-in for the engine: the name ends so.
-        let ends = |regex: &str, path: &str| regex.contains("jpg") && path.ends_with(".jpg");
-        let told = read("deny from all\n<FilesMatch jpg>\nallow from all\n</FilesMatch>");
-        assert!(told.denies("/up/", "/up/a.pdf", ends) && !told.denies("/up/", "/up/a.jpg", ends));
-        assert!(!read("Options -Indexes").or_admitted().denies("/up/", "/up/a.pdf", ends));
-        assert!(!told.without_folder().denies("/up/", "/up/a.pdf", ends));
+    fn rules_of_an_owner_who_wants_a_large_regex_are_bounded_and_exceptions_go_first() {
+        let section = |access: &str| format!("<Files a>\nRequire all {access}\n</Files>\n");
+        let alternating = [section("granted"), section("denied")].concat().repeat(MAX_RULES / 2);
+        let folders: Vec<_> = (0..500)
+            .map(|folder| {
+                (
+                    format!("/{}{folder}/", "f/".repeat(folder % 60)),
+                    read(&format!("deny from all\n{alternating}")),
+                )
+            })
+            .collect();
+        let paths = denied_paths(&folders, |_| true);
+        let regex = paths.regex.expect("a regex");
+        assert!(regex.len() < 4 * MAX_LENGTH && paths.skipped > 0, "{}", regex.len());
+        let levels = regex.matches("(?!").count();
+        assert!(levels <= MODULES * MAX_LEVELS, "{levels}");
     }
 
     #[test]

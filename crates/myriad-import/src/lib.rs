@@ -31,7 +31,7 @@ mod site;
 mod state;
 mod walk;
 
-pub use denials::{Denials, Partly, denials, regex_of};
+pub use denials::{Denials, DeniedPaths, Partly, denials, denied_paths};
 pub use lines::LARGEST;
 pub use pattern::{escaped, quoted};
 pub use site::{Options, Remark, Translation};

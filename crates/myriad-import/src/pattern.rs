@@ -8,7 +8,7 @@ pub(crate) fn whole(pattern: &str, base: &str) -> Option<String> {
     below(pattern, &escaped(base))
 }
 
-/// The same; `base` is a regex.
+/// Returns the same as [`whole`]; `base` is a regex.
 pub(crate) fn below(pattern: &str, base: &str) -> Option<String> {
     let mut alternatives = Vec::new();
     for alternative in split(pattern) {
@@ -22,8 +22,9 @@ pub(crate) fn below(pattern: &str, base: &str) -> Option<String> {
     Some(alternatives.join("|"))
 }
 
-/// Regex of a file's name for the whole path of a file in a folder, of which `base` is a regex, or below it; in `/a.php/b` the name is `a.php`. `None` for what
-/// is not known to be harmless in another's configuration, and for a `^` within a group.
+/// Converts a regex for file names into one for the URL paths of files in a folder or below it; `base` is a regex for the folder's path.
+/// In `/a.php/b` the file name is `a.php`. Returns `None` for syntax that is not safe in a configuration of somebody else, and for a `^`
+/// within a group.
 pub(crate) fn of_name(pattern: &str, base: &str) -> Option<String> {
     let (case, pattern) = match pattern.strip_prefix("(?i)") {
         Some(rest) => ("(?i)", rest),
@@ -47,11 +48,11 @@ pub(crate) fn of_name(pattern: &str, base: &str) -> Option<String> {
     Some(format!("{case}{}", alternatives.join("|")))
 }
 
-/// Longest pattern of a name.
+/// Maximum length of a regex for file names, in bytes.
 const LONGEST: usize = 1000;
 
-/// Whether a regex only matches: no groups with names, which are variables of a configuration, no verbs, options, recursion, and no
-/// escapes but those of classes and of letters that are none.
+/// Returns whether a regex does nothing but match: it has no named groups (which set variables of the configuration), verbs, options,
+/// recursion or callouts, and no escapes other than character classes, word boundaries and punctuation.
 fn is_harmless(pattern: &str) -> bool {
     let (mut rest, mut in_brackets) = (pattern, false);
     while let Some(letter) = rest.chars().next() {
@@ -80,7 +81,7 @@ fn is_harmless(pattern: &str) -> bool {
     true
 }
 
-/// A regex whose `$` also stands before the path behind a PHP file.
+/// Makes each `$` match before the path info of a PHP file, too.
 fn with_path_info(pattern: &str) -> String {
     let (mut out, mut from) = (String::new(), 0);
     for (at, _) in outside(pattern).filter(|(_, letter)| *letter == '$') {
@@ -97,7 +98,7 @@ pub(crate) fn is_any(pattern: &str) -> bool {
     matches!(pattern, "" | "^" | "$" | ".*" | "^.*" | "^.*$" | ".*$" | "(.*)" | "^(.*)$" | "^(.*)" | "(.*)$")
 }
 
-/// Text as a regex that is this text.
+/// Returns a regex that matches this text.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -212,7 +213,7 @@ pub(crate) fn is_balanced(pattern: &str) -> bool {
     depth == 0 && !letters.in_brackets && !letters.is_escaped
 }
 
-/// Word of the nginx language in double quotes. A backslash is doubled where the language would take it for itself.
+/// Quotes a word for the configuration language. A backslash is doubled where the language would interpret it.
 pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     // Control characters go first: one that stood between a backslash and a quote would hide what the backslash does.

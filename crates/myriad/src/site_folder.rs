@@ -21,6 +21,8 @@ use crate::path_walk;
 pub(crate) const FILE_BYTES: u64 = 1 << 20;
 /// Maximum number of entries of a folder that are searched for links.
 const MAX_ENTRIES: usize = 4096;
+/// Maximum number of entries read in a search of files, for each folder that it may read: uploads of a month are thousands of files.
+const ENTRIES_PER_FOLDER: usize = 200;
 /// Maximum depth of folders that are searched.
 const DEEPEST: usize = 64;
 
@@ -123,7 +125,8 @@ impl SiteFolder {
     pub(crate) fn files(&self, path: impl AsRef<Path>, folders: usize) -> io::Result<Files> {
         let start = self.folder(path)?;
         let (pending, found) = (VecDeque::from([PathBuf::new()]), VecDeque::new());
-        Ok(Files { start, pending, found, folders, excluded: &[], name: None })
+        let entries = folders.saturating_mul(ENTRIES_PER_FOLDER);
+        Ok(Files { start, pending, found, folders, entries, is_cut: false, excluded: Vec::new(), name: None })
     }
 
     fn walk(&self, path: &Path) -> Walk {
@@ -141,24 +144,33 @@ pub(crate) struct RefusedLink {
 /// Files below a folder; each path is relative to it.
 pub(crate) struct Files {
     start: OwnedFd,
-    /// Folders that are not read yet, upper ones first.
+    /// Folders to read, upper ones first.
     pending: VecDeque<PathBuf>,
     found: VecDeque<PathBuf>,
     /// Number of folders that may still be read.
     folders: usize,
-    /// Folders that are not searched.
-    excluded: &'static [&'static str],
-    /// Name of the files; any if there is none.
+    /// Number of entries of folders that may still be read.
+    entries: usize,
+    /// Set once a folder or an entry was left out because of these limits.
+    is_cut: bool,
+    /// Folders that are not read.
+    excluded: Vec<PathBuf>,
+    /// File name to look for; `None` finds all files.
     name: Option<&'static str>,
 }
 
 impl Files {
-    /// Leaves out folders and everything below them.
-    pub(crate) fn except(self, folders: &'static [&'static str]) -> Self {
-        Self { excluded: folders, ..self }
+    /// Skips folders and everything below them.
+    pub(crate) fn except(self, folders: &[&str]) -> Self {
+        Self { excluded: folders.iter().map(PathBuf::from).collect(), ..self }
     }
 
-    /// Leaves out files of other names.
+    /// Returns whether the limits were reached, so that files may be missing.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut || !self.pending.is_empty()
+    }
+
+    /// Skips files with other names.
     pub(crate) fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
@@ -184,6 +196,11 @@ impl Files {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = openat(self.open(path)?, ".", flags, Mode::empty())?;
         for entry in Dir::read_from(&folder)? {
+            let Some(left) = self.entries.checked_sub(1) else {
+                self.is_cut = true;
+                break;
+            };
+            self.entries = left;
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             let kind = match entry.file_type() {
@@ -200,7 +217,9 @@ impl Files {
                 }
             } else if kind.is_dir() && name != "." && name != ".." && path.iter().count() < DEEPEST {
                 let path = path.join(name);
-                if !self.excluded.iter().any(|excluded| path == Path::new(excluded)) {
+                if self.pending.len() >= self.folders {
+                    self.is_cut = true;
+                } else if !self.excluded.contains(&path) {
                     self.pending.push_back(path);
                 }
             }

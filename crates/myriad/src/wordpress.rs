@@ -41,6 +41,7 @@ mod written_pages;
 pub(crate) use arguments::parse;
 pub(crate) use children::of_running as children_of_running;
 pub(crate) use dashboard_place::Purpose;
+pub(crate) use denied::Denied;
 pub(crate) use https::SelfSigned;
 pub(crate) use kind::Kind;
 pub(crate) use options::Options;

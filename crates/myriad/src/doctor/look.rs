@@ -76,6 +76,10 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
         stored: stored(options),
         cookies,
         uncaching,
+        exposed: root
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|root| site::exposed(&target, at.as_deref(), root)),
         behind_tls: site.behind_tls,
         senders: senders(options),
         advanced_cache: root.map(|root| root.join("wp-content/advanced-cache.php").is_file()),

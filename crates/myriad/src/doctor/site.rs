@@ -1,18 +1,22 @@
 //! Pages of the site and what they load, asked for as a visitor does it.
 
 use std::io::Read as _;
+use std::path::Path;
 
 use flate2::read::GzDecoder;
 use myriad_doctor::{Asset, Page, Seen, Visit, is_minified, linked};
 use myriad_warm::Sitemap;
 
 use crate::web::{Answer, Client, Failure, Target};
+use crate::wordpress::{Denied, Kind};
 
 /// Name of the doctor's requests; a tool, which comes last where PHP has much to do (presets/bots.conf).
 const AGENT: &str = concat!("Myriad-Doctor/", env!("CARGO_PKG_VERSION"));
 /// Most bytes of a page that is unpacked, and most style sheets and scripts that are looked at.
 const LARGEST: u64 = 16 << 20;
 const MOST_ASSETS: usize = 60;
+/// Maximum number of denied files that are requested.
+const MAX_DENIED: usize = 20;
 /// Words by which a nonce shows in a page.
 const NONCES: [&str; 3] = ["_wpnonce", "\"nonce\":\"", "nonce="];
 
@@ -61,6 +65,21 @@ pub(super) fn look(home: &Target, at: Option<&str>) -> Result<Site, Failure> {
     let assets = linked.assets.iter().take(MOST_ASSETS).map(|path| asset(&mut client, &home.with_path(path)));
     let assets = assets.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string());
     Ok(Site { pages, assets, pictures: linked.pictures.len(), behind_tls })
+}
+
+/// Requests files that a `.htaccess` denies, one of each folder; returns the URL paths of those that are sent.
+pub(super) fn exposed(home: &Target, at: Option<&str>, root: &Path) -> Seen<Vec<String>> {
+    let root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
+    let denied = Denied::find(&root, Kind::WordPress, &mut Vec::new());
+    let mut client = Client::new(at, AGENT);
+    let mut exposed = Vec::new();
+    for path in denied.examples(&root, MAX_DENIED) {
+        let answer = client.get(&home.with_path(&path), &[("Range", "bytes=0-0")]);
+        if matches!(answer.map_err(|error| error.to_string())?.status, 200 | 206) {
+            exposed.push(path);
+        }
+    }
+    Ok(exposed)
 }
 
 fn unseen(kind: &'static str, home: &Target, map: &str) -> Page {

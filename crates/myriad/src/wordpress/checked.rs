@@ -4,13 +4,12 @@ use std::net::ToSocketAddrs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use myriad_import::Denials;
-
+use super::denied::Denied;
 use super::kind::Kind;
 use super::options::Options;
 use super::php_name::PhpName;
 use super::settings::Settings;
-use super::{denied, php_listener, sites, values};
+use super::{php_listener, sites, values};
 use crate::accounts;
 use crate::site_folder::SiteFolder;
 
@@ -29,8 +28,8 @@ pub(super) struct Checked {
     pub(super) php_name: Option<PhpName>,
     pub(super) zone: String,
     pub(super) settings: Settings,
-    /// Folders whose `.htaccess` denies access, by their URL paths.
-    pub(super) denied: Vec<(String, Denials)>,
+    /// Paths that `.htaccess` files deny.
+    pub(super) denied: Denied,
 }
 
 impl Options {
@@ -45,7 +44,7 @@ impl Options {
             }
             let root = checked_root(self.kind, &self.root, "--root")?;
             warn_of_links(&root, warnings);
-            let denied = denied::find(&root, self.kind, warnings);
+            let denied = Denied::find(&root, self.kind, warnings);
             let (php, php_name) = php_address(&self.php, "--php", warnings)?;
             let (zone, settings) = (self.kind.zone().to_owned(), self.settings.clone());
             return Ok(vec![Checked {
@@ -70,7 +69,7 @@ impl Options {
             let root = checked_root(self.kind, &line.root, "folder").map_err(at)?;
             self.kind.allows(&line.settings).map_err(at)?;
             warn_of_links(&root, &mut said);
-            let denied = denied::find(&root, self.kind, &mut said);
+            let denied = Denied::find(&root, self.kind, &mut said);
             let (php, php_name) = php_address(&line.php, "php", &mut said).map_err(at)?;
             warnings.extend(said.into_iter().map(at));
             let domains = if line.https { line.names.clone() } else { Vec::new() };

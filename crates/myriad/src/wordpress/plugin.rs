@@ -247,6 +247,7 @@ fn write_plugin(content: &Folder, placement: Placement, connection: &str) -> io:
 mod tests {
     use std::fs;
 
+    use super::super::denied::Denied;
     use super::*;
 
     #[test]
@@ -282,7 +283,7 @@ mod tests {
             php_name: None,
             zone: "wordpress".to_owned(),
             settings: super::super::settings::Settings::default(),
-            denied: Vec::new(),
+            denied: Denied::default(),
         }];
         assert_eq!(server(&top.join("prefix"), &sites), Ok(String::new()));
         options.install_plugin(Placement::MustUse).expect("installed");

@@ -9,7 +9,7 @@ use super::options::Options;
 use super::prefix::{ACCESS_LOG, logs};
 use super::quoting::quoted;
 use super::written_pages;
-use super::{children, denied, network, plugin, proxies, sites};
+use super::{children, network, plugin, proxies, sites};
 use crate::site_folder::SiteFolder;
 
 /// Lines that begin and end a part of the preset: one is repeated for each pool of php-fpm, one for each site.
@@ -136,8 +136,8 @@ impl Checked {
             ("search", settings.get("search").to_owned()),
             ("rest", settings.get("rest").to_owned()),
             ("multisite", network::rules(settings.get("multisite"), &self.root)),
-            ("denied", denied::location(&self.denied)),
-            ("admitted", denied::admitted(&self.denied)),
+            ("denied", self.denied.location()),
+            ("admitted", self.denied.admitted()),
             ("plugin_headers", or_nothing(!written.is_empty(), PLUGIN_HEADERS)),
             ("grace", grace.to_owned()),
             ("plugin_pages", written),
@@ -250,6 +250,7 @@ fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
 mod tests {
     use std::path::PathBuf;
 
+    use super::super::denied::Denied;
     use super::super::settings::Settings;
     use super::*;
 
@@ -298,7 +299,7 @@ mod tests {
             php_name: None,
             zone: "Z".to_owned(),
             settings: Settings::default(),
-            denied: Vec::new(),
+            denied: Denied::default(),
         };
         let owned = |values: Vec<(&'static str, &str)>| -> Vec<_> {
             values.into_iter().map(|(name, value)| (name, value.to_owned())).collect()
@@ -335,7 +336,7 @@ mod tests {
                 php_name: None,
                 zone: "Z".to_owned(),
                 settings: given,
-                denied: Vec::new(),
+                denied: Denied::default(),
             }
         };
         let value = |site: &Checked, has_plugin: bool, name: &str| {
@@ -382,7 +383,7 @@ mod tests {
             php_name: None,
             zone: String::new(),
             settings: Settings::default(),
-            denied: Vec::new(),
+            denied: Denied::default(),
         };
         let sites = ["unix:/a", "unix:/b", "unix:/a"].map(site);
         let pools = pools(&sites);

@@ -56,7 +56,7 @@ fn two_sites() -> Option<Site> {
 }
 
 /// `myriad wordpress` or `myriad php` for the attacker's site, with this application.
-fn serve(site: &Site, preset: &str, php: &Origin) -> Server {
+pub(super) fn serve(site: &Site, preset: &str, php: &Origin) -> Server {
     let errors = fs::File::create(site.path("err")).expect("err");
     let mut command = myriad();
     command.args([preset, "--root"]).arg(site.path("home/attacker/html"));
@@ -78,7 +78,7 @@ fn serve(site: &Site, preset: &str, php: &Origin) -> Server {
 }
 
 /// Status and body of a request.
-fn get(site: &Site, target: &str) -> (u16, String) {
+pub(super) fn get(site: &Site, target: &str) -> (u16, String) {
     let mut stream = support::answer::connect(("127.0.0.1", site.port));
     let request = format!(
         "GET {target} HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n"

@@ -4,6 +4,7 @@
 mod support;
 
 mod configuration;
+mod denied;
 mod installing;
 mod links;
 mod options;

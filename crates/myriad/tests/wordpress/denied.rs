@@ -1,0 +1,61 @@
+//! Files that `.htaccess` files deny.
+
+use std::fs;
+
+use super::links::{get, serve};
+use crate::support::Site;
+use crate::support::origin::Origin;
+
+#[test]
+fn files_that_htaccess_denies_are_sent_by_x_accel_redirect_only() {
+    let site = Site::new();
+    let write = |file: &str, text: &str| {
+        let folder = site.path(file).parent().expect("a folder").to_owned();
+        fs::create_dir_all(folder).expect("folders");
+        site.write(file, text);
+    };
+    let uploads = "home/attacker/html/wp-content/uploads";
+    let deny = "deny from all\n";
+    for (file, text) in [
+        ("home/attacker/html/index.php", "<?php"),
+        ("home/attacker/html/wp-config.php", "<?php"),
+        ("home/attacker/html/wp-includes/a.css", "a{}"),
+        ("home/attacker/html/notes.txt", "note"),
+        ("home/attacker/html/.htaccess", "<Files notes.txt>\nRequire all denied\n</Files>\n"),
+        (
+            "home/attacker/html/wp-content/plugins/a/.htaccess",
+            "Require all denied\n<FilesMatch \"\\.css$\">\nRequire all granted\n</FilesMatch>\n",
+        ),
+        ("home/attacker/html/wp-content/plugins/a/log.txt", "log"),
+        ("home/attacker/html/wp-content/plugins/a/a.css", "css"),
+        ("home/attacker/html/wp-content/plugins/b/log.txt", "log"),
+    ] {
+        write(file, text);
+    }
+    for folder in ["woocommerce_uploads", "dlm_uploads", "edd", "orders"] {
+        write(&format!("{uploads}/{folder}/2026/book.pdf"), "sold");
+    }
+    write(&format!("{uploads}/orders/.htaccess"), deny);
+    write(&format!("{uploads}/edd/2026/cover.jpg"), "cover");
+    write(&format!("{uploads}/2026/book.pdf"), "free");
+    let php =
+        Origin::answering("X-Accel-Redirect: /wp-content/uploads/orders/2026/book.pdf\r\n\r\n".to_owned());
+    let _server = serve(&site, "wordpress", &php);
+    for (path, status) in [
+        ("uploads/woocommerce_uploads/2026/book.pdf", 404),
+        ("uploads/dlm_uploads/2026/book.pdf", 404),
+        ("uploads/edd/2026/book.pdf", 404),
+        ("uploads/edd/2026/cover.jpg", 200),
+        ("uploads/orders/2026/book.pdf", 404),
+        ("uploads/orders/2026/%62ook.pdf", 404),
+        ("uploads//orders/./2026/book.pdf", 404),
+        ("uploads/2026/book.pdf", 200),
+        ("plugins/a/log.txt", 404),
+        ("plugins/a/a.css", 200),
+        ("plugins/b/log.txt", 200),
+        ("../notes.txt", 404),
+    ] {
+        assert_eq!(get(&site, &format!("/wp-content/{path}")).0, status, "{path}");
+    }
+    assert_eq!(get(&site, "/download"), (200, "sold".to_owned()));
+}
