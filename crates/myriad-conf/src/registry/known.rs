@@ -52,6 +52,13 @@ const OWN_RESOLVE: &str = "use resolve of server in the upstream block, and relo
 const OWN_OVERLOAD: &str =
     "it limits its own memory with memory_limit, and protects origins with origin_queue";
 const OWN_QUEUE: &str = "use max_conns of server and queue in the upstream block, or origin_queue";
+const OWN_BALANCING: &str =
+    "remove it: the servers of an upstream block get requests in turn, by their weight";
+const OWN_TRIES: &str = "use proxy_next_upstream_tries, or that of fastcgi, uwsgi or scgi";
+const OWN_WHITELIST: &str = "use a key for limit_req_zone that map or geo makes empty for these clients";
+const OWN_MEMORY: &str = "use the command \"myriad memory\"";
+const NO_DUBBO: &str =
+    "it does not speak Dubbo: pass requests with proxy_pass to a gateway that translates them";
 const OWN_TUNNEL: &str = "use tunnel_pass to the servers that clients may connect to";
 const OWN_MAP: &str = "use map with regular expressions on $http_user_agent";
 const OWN_LOAD: &str = "modules are not loaded: remove it";
@@ -173,11 +180,17 @@ const GROUPS: &[(&str, &str, &str)] = &[
         "limit_upstream_zone limit_upstream_conn limit_upstream_log_level",
     ),
     ("Tengine's dso", OWN_LOAD, "dso dso_load"),
+    ("Tengine", NO_MODULE, "server_admin server_info server_tag tfs_pass tfs_upstream xquic_ssl_certificate"),
+    ("Tengine", OWN_BALANCING, "iwrr vnswrr"),
     (
         "Tengine",
-        NO_MODULE,
-        "server_admin server_info server_tag tfs_pass tfs_upstream vnswrr xquic_ssl_certificate",
+        OWN_TRIES,
+        "proxy_upstream_tries fastcgi_upstream_tries uwsgi_upstream_tries scgi_upstream_tries",
     ),
+    ("Tengine", OWN_WHITELIST, "limit_req_whitelist"),
+    ("Tengine's module debug_pool", OWN_MEMORY, "debug_pool"),
+    ("Tengine's module procs", NO_PROGRAMS, "processes"),
+    ("Tengine's module dubbo", NO_DUBBO, "dubbo_pass dubbo_pass_set dubbo_bind multi multi_request_timeout"),
     ("ngx_http_proxy_connect_module", OWN_TUNNEL, "proxy_connect proxy_connect_allow"),
     (
         "lua-nginx-module",
@@ -260,6 +273,7 @@ const BEGINNINGS: &[(&str, &str, &str)] = &[
     ("Tengine's module sysguard", OWN_OVERLOAD, "sysguard_"),
     ("ngx_http_dyups_module and Tengine", OWN_RESOLVE, "dyups_"),
     ("Tengine", NO_MODULE, "tfs_ xquic_ xudp_"),
+    ("Tengine's module dubbo", NO_DUBBO, "dubbo_"),
     ("ngx_http_proxy_connect_module", OWN_TUNNEL, "proxy_connect_"),
     ("Angie", OWN_RESOLVE, "docker_"),
     ("Angie", OWN_CHECKS, "upstream_probe_"),
@@ -318,6 +332,8 @@ mod tests {
         assert_eq!(found("vod_fallback_upstream_location"), Some(("nginx-vod-module", NO_VOD)));
         assert_eq!(found("slowfs_cache_path"), Some(("ngx_slowfs_cache", FILES_IN_MEMORY)));
         assert_eq!(found("acme_client"), Some(("Angie's module acme", OWN_ACME)));
+        assert_eq!(found("dubbo_arg"), Some(("Tengine's module dubbo", NO_DUBBO)));
+        assert_eq!(found("iwrr"), Some(("Tengine", OWN_BALANCING)));
         assert_eq!(module_of_variable("acme_cert_key_example"), Some(("Angie's module acme", OWN_ACME)));
         assert_eq!(module_of_variable("slowfs_cache_status"), Some(("ngx_slowfs_cache", FILES_IN_MEMORY)));
         assert_eq!(module_of_variable("acme_certificate"), None);
