@@ -32,8 +32,11 @@ class Fault:
     def __init__(self, stand):
         self.stand = stand
 
+    # Seconds for which a fault lasts.
+    duration = 3.0
+
     def lasts(self):
-        return 3.0
+        return self.duration
 
     def begin(self):
         raise NotImplementedError
@@ -296,6 +299,31 @@ class PurgesAll(Fault):
 
 ALL = [Reload, PhpStalls, PurgesAll, PhpDies, DatabaseStalls, WorkerDies, DatabaseDies, RedisStalls, DiskFills, RedisDies, FilesAreDamaged,
        DescriptorsRunOut, ClockJumps, WorkerStalls, PacketsAreLost]
+
+
+def rounds_of_pairs(faults, order):
+    """Returns rounds in which each fault follows each other fault directly exactly once; the first round is `faults` as they are.
+
+    The order is a closed walk over all ordered pairs (Hierholzer's algorithm), shuffled by the generator `order`. A round begins with the
+    fault that ended the round before, so that no check of the whole site comes between the two faults of a pair.
+    """
+    if len(faults) < 2:
+        return [list(faults)]
+    first = set(zip(faults, faults[1:]))
+    left = {one: [other for other in faults if other is not one and (one, other) not in first] for one in faults}
+    for others in left.values():
+        order.shuffle(others)
+    # The walk from the last fault of the first round back to its first fault, over all other pairs.
+    walk, open_ends = [], [faults[-1]]
+    while open_ends:
+        others = left[open_ends[-1]]
+        if others:
+            open_ends.append(others.pop())
+        else:
+            walk.append(open_ends.pop())
+    walk = faults[:-1] + walk[::-1]
+    pairs = len(faults) - 1
+    return [walk[at:at + pairs + 1] for at in range(0, len(walk) - 1, pairs)]
 
 
 def faketime():

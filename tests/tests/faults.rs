@@ -1,7 +1,7 @@
 //! Everything around the server fails in turn, and the server itself, under the traffic of a real WordPress.
 //!
-//! The harness is `bench/soak.py`, which `make soak` runs for an hour; here each fault comes once. What it leaves out without root, or without
-//! a part of the kernel, it says.
+//! The harness is `bench/soak.py`, which `make soak` runs for an hour with every ordered pair of faults; here each fault occurs once. It prints
+//! the faults that it skips without root or because the kernel lacks a feature.
 
 use std::process::Command;
 
@@ -30,4 +30,39 @@ fn stored_pages_are_served_whatever_fails_behind_and_around_the_server() {
         assert!(said.contains(&format!("{fault}: ")), "{fault} was not tried:\n{said}");
     }
     assert!(said.ends_with("0 failures\n"), "{said}");
+}
+
+/// Returns the rounds of `count` faults that are in the order 0, 1, … at first.
+fn rounds(count: usize, seed: u32) -> Vec<Vec<usize>> {
+    let program = format!(
+        "import random, faults\n\
+         for faults_of_round in faults.rounds_of_pairs(list(range({count})), random.Random({seed})): print(*faults_of_round)"
+    );
+    let mut python = Command::new("python3");
+    let output =
+        python.args(["-c", &program]).env("PYTHONPATH", workspace().join("bench")).output().expect("python3");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    said.lines()
+        .map(|line| line.split(' ').map(|number| number.parse().expect("a fault")).collect())
+        .collect()
+}
+
+#[test]
+fn each_fault_follows_each_other_fault_once_in_an_order_of_the_seed() {
+    for count in [1, 2, 3, 4, 15] {
+        let order = rounds(count, 1);
+        assert_eq!(order[0], (0..count).collect::<Vec<_>>());
+        let mut pairs: Vec<_> = order.iter().flat_map(|round| round.windows(2)).collect();
+        assert_eq!(pairs.len(), count * (count - 1));
+        pairs.sort_unstable();
+        pairs.dedup();
+        assert!(pairs.iter().all(|pair| pair[0] != pair[1]));
+        assert_eq!(pairs.len(), count * (count - 1), "{order:?}");
+        for (round, next) in order.iter().zip(order.iter().skip(1)) {
+            assert_eq!(round.last(), next.first());
+        }
+    }
+    assert_eq!(rounds(15, 1), rounds(15, 1));
+    assert_ne!(rounds(15, 1), rounds(15, 2));
 }
