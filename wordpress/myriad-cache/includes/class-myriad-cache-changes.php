@@ -50,6 +50,16 @@ class Myriad_Cache_Changes {
 	const INNER_OPTIONS = '/^(?:_transient_|_site_transient_|cron$|rewrite_rules$|recently_|auto_|can_compress|fresh_site$|db_|finished_|https_|nonce_|logged_in_|secure_auth_|user_count$|uninstall_plugins$|myriad_cache_|action_scheduler|theme_switch|theme_mods_|current_theme$|admin_email|new_admin_email|mailserver_|initial_db_version$|wp_user_roles$|recovery_|dismissed_|wp_force_|widget_|.*_children$|.*_user_roles$)/';
 
 	/**
+	 * Fields of users that appear on no page: settings of the back office and sessions.
+	 */
+	const INNER_USER_META = '/^(?:session_tokens|.*(?:user-settings(?:-time)?|capabilities|user_level|persisted_preferences|dashboard_quick_press_last_post_id)|community-events-location|dismissed_wp_pointers|(?:meta-box-order|metaboxhidden|closedpostboxes|screen_layout|manage.*columnshidden)_?.*|_new_email|default_password_nag|rich_editing|syntax_highlighting|comment_shortcuts|admin_color|use_ssl|show_admin_bar_front|show_welcome_panel|wporg_favorites|primary_blog|source_domain)$/D';
+
+	/**
+	 * Fields of comments that appear on no page.
+	 */
+	const INNER_COMMENT_META = '/^(?:akismet_|_wp_trash_)/';
+
+	/**
 	 * Begins to listen.
 	 */
 	public static function start() {
@@ -73,8 +83,17 @@ class Myriad_Cache_Changes {
 		add_action( 'delete_comment', array( __CLASS__, 'comment_gone' ), 10, 2 );
 		add_action( 'transition_comment_status', array( __CLASS__, 'comment_status' ), 10, 3 );
 		add_action( 'wp_update_comment_count', array( __CLASS__, 'comment_count' ), 10, 3 );
+		foreach ( array( 'added_comment_meta', 'updated_comment_meta', 'deleted_comment_meta' ) as $action ) {
+			add_action( $action, array( __CLASS__, 'comment_meta' ), 10, 3 );
+		}
 		add_action( 'profile_update', array( __CLASS__, 'user' ), 10, 2 );
-		add_action( 'updated_user_meta', array( __CLASS__, 'user_meta' ), 10, 3 );
+		foreach ( array( 'added_user_meta', 'updated_user_meta', 'deleted_user_meta' ) as $action ) {
+			add_action( $action, array( __CLASS__, 'user_meta' ), 10, 3 );
+		}
+		foreach ( array( 'user_register', 'set_user_role', 'add_user_role', 'remove_user_role', 'add_user_to_blog', 'remove_user_from_blog' ) as $action ) {
+			add_action( $action, array( __CLASS__, 'role' ) );
+		}
+		add_action( 'deleted_user', array( __CLASS__, 'role' ) );
 		add_action( 'deleted_user', array( __CLASS__, 'site' ) );
 	}
 
@@ -160,6 +179,7 @@ class Myriad_Cache_Changes {
 	public static function comment_count( $post_id, $count, $before ) {
 		if ( (int) $count !== (int) $before ) {
 			self::fewer_comments_of( $post_id );
+			Myriad_Cache_Queue::add_fields( $post_id, 'comment_count' );
 		}
 	}
 
@@ -184,31 +204,58 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * A user.
+	 * A field of a comment has changed.
+	 *
+	 * @param int|int[] $meta_id    Field.
+	 * @param int       $comment_id Comment.
+	 * @param string    $name       Name of the field.
+	 */
+	public static function comment_meta( $meta_id, $comment_id, $name ) {
+		if ( ! preg_match( self::INNER_COMMENT_META, $name ) ) {
+			self::comment( (int) $comment_id );
+		}
+	}
+
+	/**
+	 * A user has changed.
 	 *
 	 * @param int          $user_id User.
-	 * @param WP_User|null $before  As it was.
+	 * @param WP_User|null $before  User before the change.
 	 */
 	public static function user( $user_id, $before = null ) {
 		$after = get_userdata( $user_id );
-		foreach ( array( 'display_name', 'user_nicename', 'user_url', 'user_email' ) as $field ) {
+		foreach ( array( 'display_name', 'user_nicename', 'user_url', 'user_email', 'user_login', 'user_registered' ) as $field ) {
 			if ( ! $after || ! $before || $after->$field !== $before->$field ) {
-				Myriad_Cache_Queue::add( 'u' . (int) $user_id );
+				Myriad_Cache_Queue::add( 'u' . (int) $user_id, 'lu' );
 				return;
 			}
 		}
 	}
 
 	/**
-	 * A field of a user.
+	 * A user came, went, or got another role.
 	 *
-	 * @param int    $meta_id Field.
-	 * @param int    $user_id User.
-	 * @param string $name    Name of the field.
+	 * @param int $user_id User.
+	 */
+	public static function role( $user_id ) {
+		Myriad_Cache_Queue::add( 'u' . (int) $user_id, 'lu' );
+	}
+
+	/**
+	 * A field of a user has changed.
+	 *
+	 * @param int|int[] $meta_id Field.
+	 * @param int       $user_id User.
+	 * @param string    $name    Name of the field.
 	 */
 	public static function user_meta( $meta_id, $user_id, $name ) {
 		if ( in_array( $name, array( 'first_name', 'last_name', 'nickname', 'description' ), true ) ) {
 			Myriad_Cache_Queue::add( 'u' . (int) $user_id );
+		}
+		// WordPress writes the others at each login and on screens of the back office.
+		if ( ! preg_match( self::INNER_USER_META, $name ) ) {
+			$field = Myriad_Cache_Tags::field( $name );
+			Myriad_Cache_Queue::add( 'u' . (int) $user_id . '.' . $field, 'u' . (int) $user_id . '.all', 'lu.by-meta-' . $field, 'lu.by-meta' );
 		}
 	}
 

@@ -16,6 +16,9 @@ if ( ! defined( 'ABSPATH' ) ) {
  * a month. Where a list is in the usual order, its third page is `lpost.3`, its feed `lpost.f`, all of them are `lpost.x`, and those that
  * say how many pages there are `lpost.n`: a post that goes from the third page leaves the first two as they are. A list in another
  * order is `lpost`. Lists of a term, an author or a date that are not of posts alone are `lt5-any`.
+ *
+ * A list that depends on other fields of posts has one more tag for each of them: `lpost.by-title`, `lt5.by-modified`,
+ * `lpost.by-meta-price`; `by-meta` is any field of `wp_postmeta`, `by-any` any column or field.
  */
 class Myriad_Cache_Lists {
 
@@ -23,6 +26,70 @@ class Myriad_Cache_Lists {
 	 * Beyond this many pages all of a list are purged.
 	 */
 	const MOST_PAGES = 100;
+
+	/**
+	 * Columns of posts by which queries select and sort, and their names in tags. Type, status, date and author have lists of their own.
+	 */
+	const COLUMNS = array(
+		'post_title'     => 'title',
+		'post_name'      => 'name',
+		'post_content'   => 'content',
+		'post_excerpt'   => 'excerpt',
+		'post_modified'  => 'modified',
+		'post_parent'    => 'parent',
+		'post_password'  => 'password',
+		'post_mime_type' => 'mime',
+		'menu_order'     => 'menu_order',
+		'comment_count'  => 'comment_count',
+		'comment_status' => 'comment_status',
+		'ping_status'    => 'ping_status',
+	);
+
+	/**
+	 * Orders that depend on no further field.
+	 */
+	const PLAIN_ORDERS = array( '', 'none', 'rand', 'id', 'date', 'author', 'type', 'post__in', 'post_name__in', 'post_parent__in', 'relevance' );
+
+	/**
+	 * Fields of terms by argument or order of a query. Counts, new terms and deleted terms change the tag of the list itself.
+	 */
+	const TERM_FIELDS = array(
+		'name'              => 'name',
+		'name__like'        => 'name',
+		'search'            => 'name',
+		'slug'              => 'slug',
+		'description'       => 'description',
+		'description__like' => 'description',
+		'parent'            => 'parent',
+		'child_of'          => 'parent',
+		'childless'         => 'parent',
+		'count'             => '',
+		'none'              => '',
+		'term_id'           => '',
+		'id'                => '',
+		'include'           => '',
+		'meta_value'        => '',
+		'meta_value_num'    => '',
+	);
+
+	/**
+	 * Arguments of queries that select posts by a field.
+	 */
+	const SELECTORS = array(
+		'title'               => 'title',
+		'name'                => 'name',
+		'pagename'            => 'name',
+		'post_parent'         => 'parent',
+		'post_parent__in'     => 'parent',
+		'post_parent__not_in' => 'parent',
+		'post_mime_type'      => 'mime',
+		'post_password'       => 'password',
+		'has_password'        => 'password',
+		'menu_order'          => 'menu_order',
+		'comment_count'       => 'comment_count',
+		'comment_status'      => 'comment_status',
+		'ping_status'         => 'ping_status',
+	);
 
 	/**
 	 * Tags of the lists that a query asks for.
@@ -51,9 +118,13 @@ class Myriad_Cache_Lists {
 				$lists[ $number ] = preg_match( '/^l[tad][0-9]/', $list ) ? $list . '-any' : $list;
 			}
 		}
-		$pages = self::pages( $query, $types );
-		$tags  = array();
+		$pages  = self::pages( $query, $types );
+		$fields = self::fields( $query );
+		$tags   = array();
 		foreach ( $lists as $list ) {
+			foreach ( $fields as $field ) {
+				$tags[] = $list . '.by-' . $field;
+			}
 			if ( '' === $pages ) {
 				$tags[] = $list;
 			} else {
@@ -62,6 +133,135 @@ class Myriad_Cache_Lists {
 			}
 		}
 		return $tags;
+	}
+
+	/**
+	 * Returns the fields by which a query selects and sorts posts.
+	 *
+	 * @param WP_Query $query Query that is about to run.
+	 * @return string[] Names as in tags.
+	 */
+	private static function fields( $query ) {
+		$fields = array();
+		foreach ( self::SELECTORS as $argument => $field ) {
+			$value = $query->get( $argument );
+			if ( null !== $value && '' !== $value && array() !== $value ) {
+				$fields[] = $field;
+			}
+		}
+		if ( '' !== (string) $query->get( 's' ) ) {
+			array_push( $fields, 'title', 'excerpt', 'content' );
+		}
+		if ( false !== strpos( (string) wp_json_encode( $query->get( 'date_query' ) ), 'post_modified' ) ) {
+			$fields[] = 'modified';
+		}
+		$meta = self::meta_fields( $query->query_vars );
+		return array_unique( array_merge( $fields, array_values( $meta ), self::order_fields( $query->get( 'orderby' ), $meta ) ) );
+	}
+
+	/**
+	 * Returns the fields of `wp_postmeta` in the arguments of a query.
+	 *
+	 * @param array $arguments Arguments: `meta_key`, `meta_query` and so on.
+	 * @return array Names as in tags; those of named clauses by their name.
+	 */
+	public static function meta_fields( $arguments ) {
+		$is_asked = ! empty( $arguments['meta_query'] ) || ! empty( $arguments['meta_key'] ) || ( isset( $arguments['meta_value'] ) && '' !== $arguments['meta_value'] );
+		if ( ! $is_asked ) {
+			return array();
+		}
+		$parsed = new WP_Meta_Query();
+		$parsed->parse_query_vars( $arguments );
+		return self::keys_of( $parsed->queries );
+	}
+
+	/**
+	 * Returns the fields in clauses of a meta query.
+	 *
+	 * @param mixed $clauses Clauses, or the relation between them.
+	 * @return array Names as in tags; those of named clauses by their name.
+	 */
+	private static function keys_of( $clauses ) {
+		$found = array();
+		foreach ( is_array( $clauses ) ? $clauses : array() as $name => $clause ) {
+			if ( ! is_array( $clause ) ) {
+				continue;
+			}
+			if ( ! array_key_exists( 'key', $clause ) && ! array_key_exists( 'value', $clause ) ) {
+				$found = array_merge( $found, self::keys_of( $clause ) );
+				continue;
+			}
+			$is_plain = ! isset( $clause['compare_key'] ) || in_array( strtoupper( (string) $clause['compare_key'] ), array( '=', 'EXISTS', 'IN' ), true );
+			$keys     = $is_plain && ! empty( $clause['key'] ) ? (array) $clause['key'] : array( '' );
+			foreach ( $keys as $key ) {
+				$field = '' === (string) $key ? 'meta' : 'meta-' . Myriad_Cache_Tags::field( (string) $key );
+				if ( is_string( $name ) && 1 === count( $keys ) ) {
+					$found[ $name ] = $field;
+				} else {
+					$found[] = $field;
+				}
+			}
+		}
+		return $found;
+	}
+
+	/**
+	 * Returns the fields by which a list is sorted.
+	 *
+	 * @param string|array $orderby Order, as a query has it.
+	 * @param array        $meta    Fields of `wp_postmeta` in the query, which its order may refer to.
+	 * @return string[] Names as in tags; `any` for an unknown order.
+	 */
+	private static function order_fields( $orderby, $meta ) {
+		if ( false === $orderby ) {
+			return array();
+		}
+		$orders = is_array( $orderby ) ? array_keys( $orderby ) : preg_split( '/[\s,]+/', (string) $orderby );
+		$fields = array();
+		foreach ( $orders as $order ) {
+			$order = strtolower( (string) $order );
+			$plain = preg_replace( '/^(?:\w+\.)?post_(?!_|parent__|name__)/', '', $order );
+			if ( in_array( $order, self::PLAIN_ORDERS, true ) || in_array( $plain, self::PLAIN_ORDERS, true ) || 0 === strpos( $order, 'rand(' ) || ctype_digit( $order ) ) {
+				continue;
+			}
+			if ( 0 === strpos( $order, 'meta_value' ) || in_array( $order, array_map( 'strtolower', array_map( 'strval', array_keys( $meta ) ) ), true ) ) {
+				$fields = array_merge( $fields, $meta ? array_values( $meta ) : array( 'meta' ) );
+			} else {
+				$fields[] = in_array( $plain, self::COLUMNS, true ) ? $plain : 'any';
+			}
+		}
+		return $fields;
+	}
+
+	/**
+	 * Returns the fields by which `get_pages()` selects and sorts.
+	 *
+	 * @param array $args Arguments of the list.
+	 * @return string[] Names as in tags.
+	 */
+	public static function fields_of_pages( $args ) {
+		$order = isset( $args['sort_column'] ) ? $args['sort_column'] : 'post_title';
+		return array_unique( array_merge( array_values( self::meta_fields( $args ) ), self::order_fields( $order, array() ) ) );
+	}
+
+	/**
+	 * Returns the fields by which a query selects terms, and sorts them if it is limited to a number.
+	 *
+	 * @param array $args Arguments of the query.
+	 * @return string[] Names as in tags.
+	 */
+	public static function fields_of_terms( $args ) {
+		$fields = self::meta_fields( $args );
+		foreach ( array( 'name__like', 'search', 'description__like', 'parent', 'child_of', 'childless' ) as $argument ) {
+			if ( ! empty( $args[ $argument ] ) || ( 'parent' === $argument && isset( $args['parent'] ) && '' !== $args['parent'] ) ) {
+				$fields[] = self::TERM_FIELDS[ $argument ];
+			}
+		}
+		if ( ! empty( $args['number'] ) ) {
+			$order    = isset( $args['orderby'] ) ? strtolower( (string) $args['orderby'] ) : 'name';
+			$fields[] = isset( self::TERM_FIELDS[ $order ] ) ? self::TERM_FIELDS[ $order ] : 'any';
+		}
+		return array_unique( array_values( array_diff( $fields, array( '' ) ) ) );
 	}
 
 	/**
@@ -168,13 +368,12 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * Tags of the pages of lists that a post comes into or goes out of.
+	 * Returns the lists that a post belongs to.
 	 *
-	 * @param int   $post_id  Post.
-	 * @param array $known    What is known of it: its `type`, and lists of its `terms`, `authors`, `dates`, before and after.
-	 * @return string[]
+	 * @param array $known What is known of the post: its `type`, and lists of its `terms`, `authors`, `dates`, before and after.
+	 * @return array<string, array> What selects the posts of each list, by name.
 	 */
-	public static function of_change( $post_id, $known ) {
+	private static function of_post( $known ) {
 		$lists = array( 'l' . $known['type'] => array() );
 		foreach ( self::with_ancestors( $known['terms'] ) as $term_id => $taxonomy ) {
 			$lists[ 'lt' . $term_id ] = array( 'term' => array( $term_id, $taxonomy ) );
@@ -187,12 +386,47 @@ class Myriad_Cache_Lists {
 				$lists[ 'ld' . substr( $date, 0, $length ) ] = array( 'date' => substr( $date, 0, $length ) );
 			}
 		}
+		return $lists;
+	}
+
+	/**
+	 * Tags of the pages of lists that a post comes into or goes out of.
+	 *
+	 * @param int   $post_id Post.
+	 * @param array $known   What is known of it: see of_post().
+	 * @return string[]
+	 */
+	public static function of_change( $post_id, $known ) {
 		$tags = array( 'lany' );
-		foreach ( $lists as $list => $bounds ) {
+		foreach ( self::of_post( $known ) as $list => $bounds ) {
 			$tags[] = $bounds ? $list . '-any' : $list;
 			if ( 'post' === $known['type'] ) {
 				$tags[] = $list;
 				$tags   = array_merge( $tags, self::pages_behind( $list, $bounds, $post_id, $known ) );
+			}
+		}
+		return $tags;
+	}
+
+	/**
+	 * Returns the tags of lists that contain a post and depend on fields of it.
+	 *
+	 * @param string[] $fields Fields that have changed, by their names in tags.
+	 * @param array    $known  What is known of the post: see of_post().
+	 * @return string[]
+	 */
+	public static function of_fields( $fields, $known ) {
+		$lists = array( 'lany' );
+		foreach ( self::of_post( $known ) as $list => $bounds ) {
+			$lists[] = $list;
+			if ( $bounds ) {
+				$lists[] = $list . '-any';
+			}
+		}
+		$tags = array();
+		foreach ( array_unique( array_merge( $fields, array( 'any' ) ) ) as $field ) {
+			foreach ( $lists as $list ) {
+				$tags[] = $list . '.by-' . $field;
 			}
 		}
 		return $tags;
@@ -224,7 +458,7 @@ class Myriad_Cache_Lists {
 	 * @param string $name    Name of the list.
 	 * @param array  $bounds  What selects its posts.
 	 * @param int    $post_id Post.
-	 * @param array  $known   What is known of it.
+	 * @param array  $known   What is known of it: see of_post().
 	 * @return string[]
 	 */
 	private static function pages_behind( $name, $bounds, $post_id, $known ) {

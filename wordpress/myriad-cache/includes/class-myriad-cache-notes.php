@@ -40,6 +40,7 @@ class Myriad_Cache_Notes {
 	 */
 	public static function start() {
 		Myriad_Cache_Tags::add( 's' );
+		Myriad_Cache_Reads::start();
 		add_action( 'pre_get_posts', array( __CLASS__, 'note_query' ), PHP_INT_MAX );
 		add_filter( 'the_posts', array( __CLASS__, 'note_posts' ), PHP_INT_MAX, 2 );
 		add_filter( 'get_pages', array( __CLASS__, 'note_pages' ), PHP_INT_MAX, 2 );
@@ -70,6 +71,9 @@ class Myriad_Cache_Notes {
 		add_filter( 'the_author', array( __CLASS__, 'note_author' ), PHP_INT_MAX );
 		add_filter( 'the_comments', array( __CLASS__, 'note_comments' ), PHP_INT_MAX, 2 );
 		add_filter( 'get_comments_number', array( __CLASS__, 'note_comment_count' ), PHP_INT_MAX, 2 );
+		add_action( 'pre_get_users', array( __CLASS__, 'note_user_query' ), PHP_INT_MAX );
+		add_filter( 'get_usernumposts', array( __CLASS__, 'note_posts_of_user' ), PHP_INT_MAX, 2 );
+		add_filter( 'wp_count_posts', array( __CLASS__, 'note_post_count' ), PHP_INT_MAX, 2 );
 		foreach ( Myriad_Cache_Tags::OPTIONS as $option ) {
 			add_filter( 'option_' . $option, array( __CLASS__, 'note_option' ), PHP_INT_MAX, 2 );
 		}
@@ -101,9 +105,58 @@ class Myriad_Cache_Notes {
 	 * @param WP_Query $query Query.
 	 */
 	public static function note_query( $query ) {
-		foreach ( Myriad_Cache_Lists::of_query( $query ) as $tag ) {
+		$tags = Myriad_Cache_Reads::unnoted(
+			static function () use ( $query ) {
+				return Myriad_Cache_Lists::of_query( $query );
+			}
+		);
+		foreach ( $tags as $tag ) {
 			Myriad_Cache_Tags::add( $tag );
 		}
+	}
+
+	/**
+	 * Tags the page with a list of users, and the fields by which they are selected.
+	 *
+	 * @param WP_User_Query $query Query.
+	 */
+	public static function note_user_query( $query ) {
+		Myriad_Cache_Tags::add( 'lu' );
+		foreach ( Myriad_Cache_Lists::meta_fields( $query->query_vars ) as $field ) {
+			Myriad_Cache_Tags::add( 'lu.by-' . $field );
+		}
+		$by_posts = array_filter( (array) $query->get( 'has_published_posts' ), 'is_string' );
+		if ( false !== strpos( (string) wp_json_encode( $query->get( 'orderby' ) ), 'post_count' ) || true === $query->get( 'has_published_posts' ) ) {
+			$by_posts[] = 'post';
+		}
+		foreach ( $by_posts as $type ) {
+			Myriad_Cache_Tags::add( 'l' . $type );
+		}
+	}
+
+	/**
+	 * Tags the page with the number of posts of a user.
+	 *
+	 * @param mixed $count   Count.
+	 * @param int   $user_id User.
+	 * @return mixed
+	 */
+	public static function note_posts_of_user( $count, $user_id = 0 ) {
+		Myriad_Cache_Tags::add( 'la' . (int) $user_id );
+		Myriad_Cache_Tags::add( 'la' . (int) $user_id . '-any' );
+		return $count;
+	}
+
+	/**
+	 * Tags the page with the number of posts of a type.
+	 *
+	 * @param mixed  $counts Counts.
+	 * @param string $type   Type.
+	 * @return mixed
+	 */
+	public static function note_post_count( $counts, $type ) {
+		Myriad_Cache_Tags::add( 'l' . $type );
+		return $counts;
 	}
 
 	/**
@@ -132,7 +185,11 @@ class Myriad_Cache_Notes {
 	 */
 	public static function note_pages( $pages, $args ) {
 		$parent = isset( $args['parent'] ) ? (int) $args['parent'] : -1;
-		Myriad_Cache_Tags::add( $parent > 0 ? 'lc' . $parent : 'lpage' );
+		$type   = empty( $args['post_type'] ) ? 'page' : $args['post_type'];
+		Myriad_Cache_Tags::add( $parent > 0 ? 'lc' . $parent : 'l' . $type );
+		foreach ( Myriad_Cache_Lists::fields_of_pages( $args ) as $field ) {
+			Myriad_Cache_Tags::add( 'l' . $type . '.by-' . $field );
+		}
 		foreach ( is_array( $pages ) ? $pages : array() as $page ) {
 			self::note_title( null, $page );
 		}
@@ -212,8 +269,12 @@ class Myriad_Cache_Notes {
 			}
 		}
 		if ( empty( $args['include'] ) && empty( $args['slug'] ) && empty( $args['name'] ) && empty( $args['term_taxonomy_id'] ) ) {
+			$fields = Myriad_Cache_Lists::fields_of_terms( $args );
 			foreach ( is_array( $taxonomies ) ? $taxonomies : array() as $taxonomy ) {
 				Myriad_Cache_Tags::add( 'tx' . $taxonomy );
+				foreach ( $fields as $field ) {
+					Myriad_Cache_Tags::add( 'tx' . $taxonomy . '.by-' . $field );
+				}
 			}
 		}
 		return $terms;

@@ -121,6 +121,11 @@ class Myriad_Cache_Post_Changes {
 				break;
 			}
 		}
+		foreach ( Myriad_Cache_Lists::COLUMNS as $column => $field ) {
+			if ( (string) $after->$column !== (string) $before->$column ) {
+				Myriad_Cache_Queue::add_fields( $post_id, $field );
+			}
+		}
 		self::last_change( $before );
 		self::last_change( $after );
 		if ( $after->post_date !== $before->post_date || $after->post_author !== $before->post_author || $after->post_type !== $before->post_type ) {
@@ -193,6 +198,7 @@ class Myriad_Cache_Post_Changes {
 	public static function post_meta( $meta_id, $post_id, $name ) {
 		if ( ! preg_match( self::INNER_META, $name ) && self::is_shown( (string) get_post_status( $post_id ) ) ) {
 			Myriad_Cache_Queue::add( 'p' . (int) $post_id );
+			Myriad_Cache_Queue::add_fields( $post_id, 'meta', 'meta-' . Myriad_Cache_Tags::field( $name ) );
 		}
 	}
 }

@@ -68,6 +68,13 @@ class Myriad_Cache_Queue {
 	private static $is_hard = false;
 
 	/**
+	 * Fields of posts that have changed, as keys, by site and number of the post. The names are those of tags of lists.
+	 *
+	 * @var array<int, array<int, array<string, true>>>
+	 */
+	private static $fields = array();
+
+	/**
 	 * Whether the end of the request was arranged for.
 	 *
 	 * @var bool
@@ -81,7 +88,12 @@ class Myriad_Cache_Queue {
 	 */
 	public static function add( ...$tags ) {
 		foreach ( $tags as $tag ) {
+			$all = Myriad_Cache_Tags::of_all( $tag );
+
 			self::$tags[ Myriad_Cache_Tags::named( $tag ) ] = true;
+			if ( '' !== $all ) {
+				self::$tags[ Myriad_Cache_Tags::named( $all ) ] = true;
+			}
 		}
 		self::arrange();
 	}
@@ -139,14 +151,26 @@ class Myriad_Cache_Queue {
 			'authors' => array(),
 			'dates'   => array(),
 		);
-		$now   = wp_get_object_terms( $post->ID, get_object_taxonomies( $post->post_type ), array( 'fields' => 'ids' ) );
 
-		$known['terms']     = array_unique( array_merge( $known['terms'], $terms, is_array( $now ) ? $now : array() ) );
+		$known['terms']     = array_unique( array_merge( $known['terms'], $terms, self::terms_of( $post ) ) );
 		$known['authors'][] = (int) $post->post_author;
 		$known['dates'][]   = $post->post_date;
 
 		self::$posts[ get_current_blog_id() ][ $post->ID ] = $known;
 		self::add( 'lc' . $post->post_parent );
+	}
+
+	/**
+	 * Adds changed fields of a post, for the lists that depend on them.
+	 *
+	 * @param int    $post_id   Post.
+	 * @param string ...$fields Fields, by their names in tags of lists.
+	 */
+	public static function add_fields( $post_id, ...$fields ) {
+		foreach ( $fields as $field ) {
+			self::$fields[ get_current_blog_id() ][ (int) $post_id ][ $field ] = true;
+		}
+		self::arrange();
 	}
 
 	/**
@@ -272,23 +296,58 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Finds the tags of posts that came into lists or went out of them, now that all is done.
+	 * Adds the tags of lists that posts were added to, removed from or moved in.
 	 */
 	private static function resolve() {
-		$all         = self::$posts;
-		self::$posts = array();
-		foreach ( $all as $blog_id => $posts ) {
+		$posts        = self::$posts;
+		$fields       = self::$fields;
+		self::$posts  = array();
+		self::$fields = array();
+		foreach ( array_unique( array_merge( array_keys( $posts ), array_keys( $fields ) ) ) as $blog_id ) {
 			$is_other = is_multisite() && get_current_blog_id() !== $blog_id;
 			if ( $is_other ) {
 				switch_to_blog( $blog_id );
 			}
-			foreach ( $posts as $post_id => $known ) {
+			foreach ( isset( $posts[ $blog_id ] ) ? $posts[ $blog_id ] : array() as $post_id => $known ) {
 				self::resolve_post( $post_id, $known );
+			}
+			foreach ( isset( $fields[ $blog_id ] ) ? $fields[ $blog_id ] : array() as $post_id => $changed ) {
+				self::resolve_fields( $post_id, array_keys( $changed ) );
 			}
 			if ( $is_other ) {
 				restore_current_blog();
 			}
 		}
+	}
+
+	/**
+	 * Adds the tags of lists that depend on fields of a post.
+	 *
+	 * @param int      $post_id Post.
+	 * @param string[] $fields  Fields that have changed.
+	 */
+	private static function resolve_fields( $post_id, $fields ) {
+		$post = get_post( $post_id );
+		if ( $post && Myriad_Cache_Post_Changes::is_shown( $post->post_status ) ) {
+			$known = array(
+				'type'    => $post->post_type,
+				'terms'   => self::terms_of( $post ),
+				'authors' => array( (int) $post->post_author ),
+				'dates'   => array( $post->post_date ),
+			);
+			self::add( ...Myriad_Cache_Lists::of_fields( array_map( 'strval', $fields ), $known ) );
+		}
+	}
+
+	/**
+	 * Terms of a post.
+	 *
+	 * @param WP_Post $post Post.
+	 * @return int[]
+	 */
+	private static function terms_of( $post ) {
+		$terms = wp_get_object_terms( $post->ID, get_object_taxonomies( $post->post_type ), array( 'fields' => 'ids' ) );
+		return is_array( $terms ) ? $terms : array();
 	}
 
 	/**
@@ -300,9 +359,7 @@ class Myriad_Cache_Queue {
 	private static function resolve_post( $post_id, $known ) {
 		$post = get_post( $post_id );
 		if ( $post ) {
-			$now = wp_get_object_terms( $post_id, get_object_taxonomies( $post->post_type ), array( 'fields' => 'ids' ) );
-
-			$known['terms']     = array_unique( array_merge( $known['terms'], is_array( $now ) ? $now : array() ) );
+			$known['terms']     = array_unique( array_merge( $known['terms'], self::terms_of( $post ) ) );
 			$known['authors'][] = (int) $post->post_author;
 			$known['dates'][]   = $post->post_date;
 			if ( 'publish' === $post->post_status ) {

@@ -17,11 +17,15 @@ if ( ! defined( 'ABSPATH' ) ) {
  *     s        the site: every page            p12      post 12, of any type, with its title, link or content
  *     pt12     its title and link               c12, c   comments of post 12, of all posts; cp12 some of all are of it
  *     lpost    a list of posts (see Lists)     lc12     pages below page 12
- *     t5, ts5  the name of term 5, its slug    txTAX    a list of the terms of a taxonomy
- *     u1       the name of user 1              m7       menu 7
+ *     t5, ts5  term 5 and its fields, its slug txTAX    a list of the terms of a taxonomy; txTAX.by-name one that follows from their names
+ *     u1       user 1                          u1.NAME  a field of user 1; u1.all all of them
+ *     lu       a list of users; lu.by-NAME one that follows from a field
+ *     m7       menu 7
  *     wTEXT    widgets of a kind, sb sidebars  oNAME    an option
  *     tplSLUG  a template, partSLUG a part     adj12    the neighbours of post 12, adj: of a term's posts
  *     sm...    sitemaps                        mod      when a post was last changed
+ *
+ * A page of more than FOLD_ABOVE tags has `p.all` (a change of any post) and the like instead of the tags of single objects.
  *
  * Each has the site's number before it, since the sites of a network share a cache; `s` and users have 0, too: a network has its users in
  * common.
@@ -70,9 +74,25 @@ class Myriad_Cache_Tags {
 	);
 
 	/**
-	 * More than this Myriad keeps of no page; it takes such a page for one that every change may concern.
+	 * Tags above which those of single objects are replaced by one for all objects of their kind.
 	 */
-	const MOST = 600;
+	const FOLD_ABOVE = 300;
+
+	/**
+	 * Maximum number of tags that Myriad stores of a page, and their bytes. It takes a page of more for one that every purge covers.
+	 */
+	const MOST       = 512;
+	const MOST_BYTES = 16384;
+
+	/**
+	 * Tags of single objects. The first group is their kind.
+	 */
+	const OBJECTS = '/^(pt?|cp?|ts?|u|lc|adj|m)[0-9]+(?:\.|$)/D';
+
+	/**
+	 * Maximum length of the name of a field in a tag; longer names are hashed.
+	 */
+	const MOST_FIELD = 60;
 
 	/**
 	 * The network: every page of each of its sites.
@@ -107,14 +127,45 @@ class Myriad_Cache_Tags {
 	}
 
 	/**
+	 * Whether the page has a tag of this site.
+	 *
+	 * @param string $tag Tag without the site's number.
+	 * @return bool
+	 */
+	public static function has( $tag ) {
+		return isset( self::$tags[ $tag ] ) && ! ( is_multisite() && ms_is_switched() );
+	}
+
+	/**
+	 * The name of a field as a part of a tag.
+	 *
+	 * @param string $name Name.
+	 * @return string
+	 */
+	public static function field( $name ) {
+		return strlen( $name ) > self::MOST_FIELD ? substr( $name, 0, 20 ) . '-' . md5( $name ) : $name;
+	}
+
+	/**
 	 * The tag as Myriad knows it.
 	 *
 	 * @param string $tag Tag.
 	 * @return string With the site's number; without characters that separate tags.
 	 */
 	public static function named( $tag ) {
-		$site = preg_match( '/^u[0-9]+$/D', $tag ) ? 0 : get_current_blog_id();
+		$site = preg_match( '/^(?:u[0-9]|u\.all$|lu(?:\.|$))/D', $tag ) ? 0 : get_current_blog_id();
 		return 'wp' . $site . '-' . preg_replace( '/[^A-Za-z0-9_.-]/', '_', $tag );
+	}
+
+	/**
+	 * The tag of all objects of the kind of one.
+	 *
+	 * @param string $tag Tag.
+	 * @return string Nothing if it is not the tag of an object.
+	 */
+	public static function of_all( $tag ) {
+		$found = array();
+		return preg_match( self::OBJECTS, $tag, $found ) ? $found[1] . '.all' : '';
 	}
 
 	/**
@@ -123,15 +174,64 @@ class Myriad_Cache_Tags {
 	 * @return string[]
 	 */
 	public static function all() {
+		Myriad_Cache_Reads::finish();
 		if ( self::note_request() ) {
 			Myriad_Cache_Notes::finish();
 		}
+		self::fold();
 		$tags = array_map( array( __CLASS__, 'named' ), array_map( 'strval', array_keys( self::$tags ) ) );
 		if ( is_multisite() ) {
 			array_unshift( $tags, self::NETWORK );
 			$tags = array_merge( $tags, array_keys( self::$others ) );
 		}
-		return array_slice( $tags, 0, self::MOST );
+		return self::bounded( $tags );
+	}
+
+	/**
+	 * Replaces tags of single objects by the tag for all objects of their kind, most frequent kind first, until at most FOLD_ABOVE remain.
+	 */
+	private static function fold() {
+		$count = count( self::$tags ) + count( self::$others );
+		if ( $count <= self::FOLD_ABOVE ) {
+			return;
+		}
+		$kinds = array();
+		foreach ( array_keys( self::$tags ) as $tag ) {
+			$all = self::of_all( (string) $tag );
+			if ( '' !== $all ) {
+				$kinds[ $all ][] = $tag;
+			}
+		}
+		uasort(
+			$kinds,
+			static function ( $a, $b ) {
+				return count( $b ) - count( $a );
+			}
+		);
+		foreach ( $kinds as $all => $tags ) {
+			if ( $count <= self::FOLD_ABOVE ) {
+				return;
+			}
+			self::$tags  = array_diff_key( self::$tags, array_fill_keys( $tags, true ) ) + array( $all => true );
+			$count      -= count( $tags ) - 1;
+		}
+	}
+
+	/**
+	 * Truncates the tags one beyond the bounds, so that Myriad detects that there were more.
+	 *
+	 * @param string[] $tags Tags.
+	 * @return string[]
+	 */
+	private static function bounded( $tags ) {
+		$bytes = 0;
+		foreach ( $tags as $number => $tag ) {
+			$bytes += strlen( $tag );
+			if ( $number >= self::MOST || $bytes > self::MOST_BYTES ) {
+				return array_slice( $tags, 0, $number + 1 );
+			}
+		}
+		return $tags;
 	}
 
 	/**

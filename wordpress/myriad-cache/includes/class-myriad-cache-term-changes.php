@@ -41,7 +41,7 @@ class Myriad_Cache_Term_Changes {
 		add_action( 'edit_term_taxonomy', array( __CLASS__, 'term_count_before' ), 10, 2 );
 		add_action( 'edited_term_taxonomy', array( __CLASS__, 'term_counted' ), 10, 2 );
 		foreach ( array( 'added_term_meta', 'updated_term_meta', 'deleted_term_meta' ) as $action ) {
-			add_action( $action, array( __CLASS__, 'term_meta' ), 10, 2 );
+			add_action( $action, array( __CLASS__, 'term_meta' ), 10, 3 );
 		}
 		foreach ( array( 'wp_update_nav_menu', 'wp_update_nav_menu_item', 'wp_delete_nav_menu' ) as $action ) {
 			add_action( $action, array( __CLASS__, 'menu' ) );
@@ -144,6 +144,11 @@ class Myriad_Cache_Term_Changes {
 		if ( 'nav_menu' === $taxonomy ) {
 			self::menu( $term_id );
 		}
+		foreach ( array( 'name', 'slug', 'description', 'parent' ) as $field ) {
+			if ( $before && $after instanceof WP_Term && $before->$field !== $after->$field ) {
+				Myriad_Cache_Queue::add( 'tx' . $taxonomy . '.by-' . $field, 'tx' . $taxonomy . '.by-any' );
+			}
+		}
 		if ( ! $after instanceof WP_Term || ( $before && $before->slug === $after->slug && $before->parent === $after->parent ) ) {
 			return;
 		}
@@ -222,13 +227,19 @@ class Myriad_Cache_Term_Changes {
 	}
 
 	/**
-	 * A field of a term.
+	 * A field of a term has changed.
 	 *
 	 * @param int|int[] $meta_id Field.
 	 * @param int       $term_id Term.
+	 * @param string    $name    Name of the field.
 	 */
-	public static function term_meta( $meta_id, $term_id ) {
+	public static function term_meta( $meta_id, $term_id, $name ) {
+		$term = get_term( (int) $term_id );
 		Myriad_Cache_Queue::add( 't' . (int) $term_id );
+		if ( $term instanceof WP_Term ) {
+			$list = 'tx' . $term->taxonomy . '.by-meta';
+			Myriad_Cache_Queue::add( $list, $list . '-' . Myriad_Cache_Tags::field( $name ) );
+		}
 	}
 
 	/**

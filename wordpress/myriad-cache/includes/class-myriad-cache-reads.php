@@ -1,0 +1,380 @@
+<?php
+/**
+ * Objects that are read while a page is made.
+ *
+ * @package Myriad_Cache
+ */
+
+if ( ! defined( 'ABSPATH' ) ) {
+	exit;
+}
+
+/**
+ * Tags the page with the posts, users, terms and comments that themes and plugins read by any function.
+ *
+ * WordPress has filters for fields, users, terms and comments, but none for posts. Posts that the object cache has in memory when the page
+ * is complete were read. SQL of plugins and themes tags the page with the objects in its tables.
+ */
+class Myriad_Cache_Reads {
+
+	/**
+	 * Functions that read the author of each post of a loop, whether or not the page shows it.
+	 */
+	const AUTHORS = array( 'generate_postdata' => true );
+
+	/**
+	 * Functions that read terms of posts and lists of terms, which `Myriad_Cache_Notes` notes.
+	 */
+	const TERMS = array(
+		'get_object_term_cache'  => true,
+		'get_the_terms'          => true,
+		'wp_get_object_terms'    => true,
+		'get_terms'              => true,
+		'get_term_link'          => true,
+		'get_ancestors'          => true,
+		'wp_get_nav_menu_object' => true,
+		'wp_setup_nav_menu_item' => true,
+	);
+
+	/**
+	 * Number of calling functions that are compared.
+	 */
+	const DEPTH = 14;
+
+	/**
+	 * Maximum number of reads of a page whose callers are determined. Later reads count as reads by a plugin.
+	 */
+	const MOST_TRACES = 500;
+
+	/**
+	 * Fields of users that WordPress reads with every user.
+	 */
+	const ROLES = '/(?:^|_)(?:capabilities|user_level)$/D';
+
+	/**
+	 * Tables, and the kinds of objects whose changes change them.
+	 */
+	const TABLES = array(
+		'posts'              => array( 'p' ),
+		'postmeta'           => array( 'p' ),
+		'term_relationships' => array( 'p', 't' ),
+		'term_taxonomy'      => array( 't' ),
+		'terms'              => array( 't' ),
+		'termmeta'           => array( 't' ),
+		'users'              => array( 'u' ),
+		'usermeta'           => array( 'u' ),
+		'comments'           => array( 'c' ),
+		'commentmeta'        => array( 'c' ),
+	);
+
+	/**
+	 * SQL that selects single objects of one table.
+	 */
+	const SINGLE = '/^\s*SELECT\s[^()]*?\sFROM\s+(\S+)(?:\s+(?:AS\s+)?(?!WHERE\b)\w+)?\s+WHERE\s+(?:[\w`]+\.)?`?(ID|post_id|user_id|term_id|comment_post_ID)`?\s*(?:=\s*[\'"]?([0-9]{1,18})\b|IN\s*\(([0-9,\s\'"]{1,400})\))(?!.*\b(?:OR|SELECT|UNION)\b)/is';
+
+	/**
+	 * Maximum length of SQL that is searched for names of tables.
+	 */
+	const MOST_SQL = 10000;
+
+	/**
+	 * Whether reads are noted.
+	 *
+	 * @var bool
+	 */
+	private static $is_noting = false;
+
+	/**
+	 * Number of reads whose callers were determined.
+	 *
+	 * @var int
+	 */
+	private static $traces = 0;
+
+	/**
+	 * Posts whose fields were read, as keys.
+	 *
+	 * @var array<int, true>
+	 */
+	private static $posts = array();
+
+	/**
+	 * Folders whose SQL is noted otherwise: WordPress's own and the one of this plugin.
+	 *
+	 * @var string[]
+	 */
+	private static $own_folders = array();
+
+	/**
+	 * Starts noting.
+	 */
+	public static function start() {
+		self::$is_noting = true;
+
+		$function = new ReflectionFunction( 'apply_filters' );
+
+		self::$own_folders = array( dirname( (string) $function->getFileName() ) . DIRECTORY_SEPARATOR, __DIR__ . DIRECTORY_SEPARATOR );
+		add_filter( 'query', array( __CLASS__, 'note_sql' ), PHP_INT_MAX );
+		add_filter( 'get_post_metadata', array( __CLASS__, 'note_post_field' ), PHP_INT_MAX, 2 );
+		add_filter( 'get_user_metadata', array( __CLASS__, 'note_user_field' ), PHP_INT_MAX, 3 );
+		add_filter( 'get_term_metadata', array( __CLASS__, 'note_term_field' ), PHP_INT_MAX, 2 );
+		add_filter( 'get_comment_metadata', array( __CLASS__, 'note_comment_field' ), PHP_INT_MAX, 2 );
+		add_filter( 'get_term', array( __CLASS__, 'note_term' ), PHP_INT_MAX );
+		add_filter( 'get_comment', array( __CLASS__, 'note_comment' ), PHP_INT_MAX );
+	}
+
+	/**
+	 * Runs a function without noting its reads.
+	 *
+	 * @param callable $run Function.
+	 * @return mixed Its result.
+	 */
+	public static function unnoted( $run ) {
+		$before          = self::$is_noting;
+		self::$is_noting = false;
+		try {
+			return $run();
+		} finally {
+			self::$is_noting = $before;
+		}
+	}
+
+	/**
+	 * Tags the page with the posts that were read.
+	 */
+	public static function finish() {
+		self::$is_noting = false;
+
+		$held    = self::held_posts();
+		$parents = array();
+		foreach ( $held as $post ) {
+			// The link of a page names the pages above it.
+			$parents[ isset( $post->post_parent ) ? (int) $post->post_parent : 0 ] = true;
+		}
+		foreach ( $held as $post_id => $post ) {
+			$is_inner = isset( $post->post_type ) && in_array( $post->post_type, Myriad_Cache_Tags::INNER_TYPES, true );
+			if ( $is_inner ) {
+				unset( self::$posts[ $post_id ] );
+			} elseif ( ! Myriad_Cache_Tags::has( 'p' . $post_id ) && ! Myriad_Cache_Tags::has( 'pt' . $post_id ) ) {
+				Myriad_Cache_Tags::add( ( isset( $parents[ $post_id ] ) ? 'pt' : 'p' ) . $post_id );
+			}
+		}
+		foreach ( array_keys( self::$posts ) as $post_id ) {
+			Myriad_Cache_Tags::add( 'p' . $post_id );
+		}
+		self::$posts = array();
+	}
+
+	/**
+	 * Returns the posts that the object cache holds in memory.
+	 *
+	 * @return array<int, mixed> Posts by number.
+	 */
+	private static function held_posts() {
+		$values = self::memory_of( isset( $GLOBALS['wp_object_cache'] ) ? $GLOBALS['wp_object_cache'] : null );
+		$site   = is_multisite() ? get_current_blog_id() . ':' : '';
+		$found  = array();
+		$posts  = array();
+		foreach ( isset( $values['posts'] ) && is_array( $values['posts'] ) ? $values['posts'] : array() as $key => $post ) {
+			$post_id = '' === $site || 0 === strpos( (string) $key, $site ) ? substr( (string) $key, strlen( $site ) ) : '';
+			if ( ctype_digit( $post_id ) ) {
+				$posts[ (int) $post_id ] = $post;
+			}
+		}
+		if ( isset( $values['posts'] ) ) {
+			return $posts;
+		}
+		// Other drop-ins have one array with keys such as `wp:posts:12`.
+		foreach ( $values as $key => $post ) {
+			if ( preg_match( '/(?:^|[^a-z])' . $site . 'posts:([0-9]{1,18})$/D', (string) $key, $found ) ) {
+				$posts[ (int) $found[1] ] = $post;
+			}
+		}
+		return $posts;
+	}
+
+	/**
+	 * Returns the values that an object cache holds in memory.
+	 *
+	 * @param mixed $cache Object cache: WordPress's own or one of a drop-in.
+	 * @return array Values; empty if the class has no array of them.
+	 */
+	private static function memory_of( $cache ) {
+		if ( ! is_object( $cache ) || ! property_exists( $cache, 'cache' ) ) {
+			return array();
+		}
+		$property = new ReflectionProperty( $cache, 'cache' );
+		if ( PHP_VERSION_ID < 80100 ) {
+			$property->setAccessible( true );
+		}
+		$values = $property->isInitialized( $cache ) ? $property->getValue( $cache ) : array();
+		return is_array( $values ) ? $values : array();
+	}
+
+	/**
+	 * Whether one of these functions called the filter.
+	 *
+	 * @param array<string, true> $functions Names.
+	 * @return bool
+	 */
+	private static function is_read_by( $functions ) {
+		if ( ++self::$traces > self::MOST_TRACES ) {
+			return false;
+		}
+		foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, self::DEPTH ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- filters do not name the reader.
+			if ( isset( $functions[ $frame['function'] ] ) ) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	/**
+	 * Notes a post whose field is read.
+	 *
+	 * @param mixed $value   Value.
+	 * @param int   $post_id Post.
+	 * @return mixed
+	 */
+	public static function note_post_field( $value, $post_id ) {
+		if ( self::$is_noting && $post_id > 0 ) {
+			if ( is_multisite() && ms_is_switched() ) {
+				Myriad_Cache_Tags::add( 'p' . (int) $post_id );
+			} else {
+				self::$posts[ (int) $post_id ] = true;
+			}
+		}
+		return $value;
+	}
+
+	/**
+	 * Notes a user when a field is read. Creating a `WP_User` reads the roles.
+	 *
+	 * @param mixed  $value   Value.
+	 * @param int    $user_id User.
+	 * @param string $name    Name of the field; empty for all.
+	 * @return mixed
+	 */
+	public static function note_user_field( $value, $user_id, $name ) {
+		if ( ! self::$is_noting || $user_id < 1 ) {
+			return $value;
+		}
+		if ( ! preg_match( self::ROLES, (string) $name ) ) {
+			Myriad_Cache_Tags::add( 'u' . (int) $user_id . '.' . ( '' === (string) $name ? 'all' : Myriad_Cache_Tags::field( $name ) ) );
+		} elseif ( ! Myriad_Cache_Tags::has( 'u' . (int) $user_id ) && ! self::is_read_by( self::AUTHORS ) ) {
+			Myriad_Cache_Tags::add( 'u' . (int) $user_id );
+		}
+		return $value;
+	}
+
+	/**
+	 * Notes a term of which a field is read.
+	 *
+	 * @param mixed $value   Value.
+	 * @param int   $term_id Term.
+	 * @return mixed
+	 */
+	public static function note_term_field( $value, $term_id ) {
+		if ( self::$is_noting && $term_id > 0 ) {
+			Myriad_Cache_Tags::add( 't' . (int) $term_id );
+		}
+		return $value;
+	}
+
+	/**
+	 * Notes a term that is read.
+	 *
+	 * @param mixed $term Term.
+	 * @return mixed
+	 */
+	public static function note_term( $term ) {
+		if ( self::$is_noting && $term instanceof WP_Term && ! Myriad_Cache_Tags::has( 't' . $term->term_id ) && ! self::is_read_by( self::TERMS ) ) {
+			Myriad_Cache_Tags::add( 't' . $term->term_id );
+		}
+		return $term;
+	}
+
+	/**
+	 * Notes the post of a comment of which a field is read.
+	 *
+	 * @param mixed $value      Value.
+	 * @param int   $comment_id Comment.
+	 * @return mixed
+	 */
+	public static function note_comment_field( $value, $comment_id ) {
+		if ( self::$is_noting && $comment_id > 0 ) {
+			get_comment( $comment_id ); // Noted by note_comment().
+		}
+		return $value;
+	}
+
+	/**
+	 * Notes the post of a comment that is read.
+	 *
+	 * @param mixed $comment Comment.
+	 * @return mixed
+	 */
+	public static function note_comment( $comment ) {
+		if ( self::$is_noting && isset( $comment->comment_post_ID ) ) {
+			Myriad_Cache_Tags::add( 'c' . (int) $comment->comment_post_ID );
+		}
+		return $comment;
+	}
+
+	/**
+	 * Notes what SQL of a plugin or theme reads: single objects, or all of the kinds that its tables hold.
+	 *
+	 * @param string $sql SQL.
+	 * @return string
+	 */
+	public static function note_sql( $sql ) {
+		global $wpdb;
+		if ( ! self::$is_noting || ! is_string( $sql ) || ! preg_match( '/^[\s(]*(?:SELECT|WITH)\b/i', $sql ) || self::is_own_sql() ) {
+			return $sql;
+		}
+		$prefixes = '(?:' . preg_quote( $wpdb->prefix, '/' ) . '|' . preg_quote( $wpdb->base_prefix, '/' ) . ')';
+		$tables   = array();
+		$single   = array();
+		preg_match_all( '/\b' . $prefixes . '(' . implode( '|', array_keys( self::TABLES ) ) . ')\b/', substr( $sql, 0, self::MOST_SQL ), $tables );
+		$tables = array_values( array_unique( $tables[1] ) );
+		$ids    = array();
+		if ( 1 === count( $tables ) && 'term_relationships' !== $tables[0] && strlen( $sql ) <= self::MOST_SQL && preg_match( self::SINGLE, $sql, $single ) ) {
+			$ids = '' !== $single[3] ? array( $single[3] ) : preg_split( '/[^0-9]+/', $single[4], -1, PREG_SPLIT_NO_EMPTY );
+			// The number of a comment is not the one of its post.
+			$ids = in_array( $tables[0], array( 'comments', 'commentmeta' ), true ) && 'comment_post_id' !== strtolower( $single[2] ) ? array() : $ids;
+		}
+		foreach ( $tables as $table ) {
+			foreach ( self::TABLES[ $table ] as $kind ) {
+				foreach ( $ids ? $ids : array( '' ) as $id ) {
+					Myriad_Cache_Tags::add( '' === $id ? $kind . '.all' : $kind . (int) $id );
+					if ( 'u' === $kind && '' !== $id ) {
+						Myriad_Cache_Tags::add( 'u' . (int) $id . '.all' );
+					}
+				}
+			}
+		}
+		return $sql;
+	}
+
+	/**
+	 * Whether WordPress itself or this plugin runs SQL.
+	 *
+	 * @return bool
+	 */
+	private static function is_own_sql() {
+		$file = '';
+		foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, self::DEPTH ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the filter does not name the caller.
+			if ( isset( $frame['class'], $frame['file'] ) && is_a( $frame['class'], 'wpdb', true ) ) {
+				$file = $frame['file'];
+			} elseif ( '' !== $file ) {
+				break;
+			}
+		}
+		foreach ( self::$own_folders as $folder ) {
+			if ( 0 === strpos( $file, $folder ) ) {
+				return true;
+			}
+		}
+		return '' === $file;
+	}
+}
