@@ -229,7 +229,7 @@ class DescriptorsRunOut(Fault):
 
 
 class ClockJumps(Fault):
-    """The clock of the server jumps two days forward, then one day back, then to the right time."""
+    """The clock of the server jumps two days forward, then to three days back, where all pages are stored again, then to the right time."""
 
     def missing(self):
         return "" if self.stand.clock else "libfaketime is missing: scripts/install-packages soak"
@@ -241,7 +241,9 @@ class ClockJumps(Fault):
     def begin(self):
         self.jump(2)
         time.sleep(0.5)
-        self.jump(-1)
+        self.jump(-3)
+        self.stand.purge_all()
+        self.stand.warm()
 
     def end(self):
         self.jump(0)
