@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use aws_lc_rs::{hmac, rand};
 use myriad_exchange::exchange::Request;
-use myriad_http::{Fields, Known};
+use myriad_http::{Fields, Known, client_network};
 use myriad_policy::{PersonalCookies, SharedFetch, VaryRule};
 use smallvec::SmallVec;
 
@@ -83,9 +83,9 @@ fn shared_fields(request: &Fields, known: &[&[u8]], shared: &SharedFetch) -> Fie
 
 /// Returns the network of a client: the /24 of an IPv4 address, the /64 of an IPv6 address.
 fn network_of(client: IpAddr) -> IpAddr {
-    match client.to_canonical() {
+    match client_network(client) {
         IpAddr::V4(address) => IpAddr::V4((u32::from(address) & !0xff).into()),
-        IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
+        v6 @ IpAddr::V6(_) => v6,
     }
 }
 
