@@ -1,4 +1,4 @@
-//! Header values that control caching, ranges and encodings.
+//! Header values that control caching, ranges and encodings, and field names of forms.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,7 +9,7 @@ use myriad_calendar::{format_http_date, parse_http_date};
 use myriad_http::h1::connection_options;
 use myriad_http::ranges::{Ranges, parse_ranges};
 use myriad_http::structured::dictionary;
-use myriad_http::{Fields, Method};
+use myriad_http::{Fields, Method, form};
 use myriad_policy::{Announced, ResponseFacts, Rules, VaryRule, admit, other_codings};
 
 fuzz_target!(|input: (u64, u8, &[u8])| {
@@ -44,6 +44,9 @@ fuzz_target!(|input: (u64, u8, &[u8])| {
         assert_eq!(spelled(&names).as_ref(), Some(&names));
     }
     let _ = connection_options(text);
+    for media_type in [&b""[..], b"multipart/form-data"] {
+        let _ = form::has_field(text, media_type, b"log");
+    }
     languages(text);
     accelerators(text, number);
 });

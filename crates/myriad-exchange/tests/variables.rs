@@ -195,6 +195,21 @@ fn a_body_shows_its_length_and_what_lies_in_memory() {
 }
 
 #[test]
+fn fields_of_a_form_are_shown_by_their_names() {
+    let form = |media_type: &'static str, body: &'static str| {
+        let mut exchange = Case { fields: &[("Content-Type", media_type)], ..Case::default() }.begin();
+        lacks(&mut exchange, &["form_field_log"]);
+        exchange.request.upload.gathered = Some(Gathered::Memory(Bytes::from_static(body.as_bytes())));
+        exchange
+    };
+    let mut encoded = form("application/x-www-form-urlencoded", "x=1&l%6fg=a&user.name=b");
+    shows(&mut encoded, &[("form_field_log", "1"), ("form_field_user_name", "1")]);
+    lacks(&mut encoded, &["form_field_pwd"]);
+    let parts = "--b\r\nContent-Disposition: form-data; name=\"log\"\r\n\r\na\r\n--b--\r\n";
+    shows(&mut form("multipart/form-data; boundary=b", parts), &[("form_field_log", "1")]);
+}
+
+#[test]
 fn files_are_under_the_root() {
     let line = ("GET", "/b/c.html", Version::Http11);
     let mut exchange = Case { line, server: "root /nowhere/$host;", ..Case::default() }.begin();

@@ -14,6 +14,7 @@ pub mod content_range;
 pub mod eight_bytes;
 mod error;
 pub mod fields;
+pub mod form;
 pub mod forwarded;
 pub mod grpc_health;
 pub mod h1;

@@ -4,11 +4,13 @@ use myriad_tests::{Answer, Place, Request, Server, WordPress};
 
 use super::shared::echo;
 
-/// A server behind a proxy that sends the client's address in `X-Real-IP`, with `change` made to the preset.
-fn serve(site: &WordPress, from: &str, to: &str) -> Server {
+/// Starts a server that trusts a proxy, which sends the client's address in `X-Real-IP`. Each pair of texts is a replacement in the preset.
+fn serve(site: &WordPress, changes: &[(&str, &str)]) -> Server {
     site.serve_changed(Place::new(), &site.php().display().to_string(), |preset| {
-        let changed = preset.replacen(from, to, 1);
-        assert_ne!(changed, preset);
+        let changed = changes.iter().fold(preset.clone(), |preset, (from, to)| {
+            assert!(preset.contains(from), "{from}");
+            preset.replacen(from, to, 1)
+        });
         changed.replacen("server_tokens off;", "set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;", 1)
     })
 }
@@ -23,8 +25,10 @@ fn new_queries_of_one_network_slow_no_other_and_acting_arguments_reach_php() {
     echo(&site);
     let server = serve(
         &site,
-        "origin_query_limit rate=120r/m burst=100 wait=10s",
-        "origin_query_limit rate=1r/m burst=3 wait=0",
+        &[(
+            "origin_query_limit rate=120r/m burst=100 wait=10s",
+            "origin_query_limit rate=1r/m burst=3 wait=0",
+        )],
     );
     for (robot, neighbour, visitor) in [
         ("2001:db8:1:2::1", "2001:db8:1:2:ffff::2", "2001:db8:1:3::1"),
@@ -67,7 +71,7 @@ fn new_queries_of_one_network_slow_no_other_and_acting_arguments_reach_php() {
 #[test]
 fn passwords_guessed_from_one_ipv6_network_are_counted_together() {
     let site = WordPress::shared();
-    let server = serve(&site, "zone=login:1m  rate=20r/m", "zone=login:1m  rate=1r/m");
+    let server = serve(&site, &[("zone=login:1m  rate=20r/m", "zone=login:1m  rate=1r/m")]);
     let guess = |client: &str| {
         let form = Request::post("/wp-login.php", "log=nobody&pwd=guess&wp-submit=Log+In");
         let form = form.host("site.example").field("Content-Type", "application/x-www-form-urlencoded");
@@ -79,4 +83,69 @@ fn passwords_guessed_from_one_ipv6_network_are_counted_together() {
     assert_eq!(guess("2001:db8:a:c::1"), 200, "another network");
     assert_eq!(guess("192.0.2.1"), 200);
     assert_eq!(guess("192.0.2.2"), 200);
+}
+
+#[test]
+fn passwords_guessed_at_a_renamed_login_page_are_counted_as_at_wp_login() {
+    let site = WordPress::shared();
+    echo(&site);
+    let server = serve(&site, &[("zone=login:1m  rate=20r/m", "zone=login:1m  rate=1r/m")]);
+    let send = |client: &str, target: &str, media_type: &str, body: &str| {
+        let form = Request::post(target, body).host("site.example").field("Content-Type", media_type);
+        server.fetch(&form.field("X-Real-IP", client)).status
+    };
+    let form = "application/x-www-form-urlencoded";
+    let part = |name: &str| format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\na\r\n");
+    let guesses = [
+        (form, "log=nobody&pwd=guess".to_owned()),
+        (form, "x=%6c&+l%6Fg[]=nobody&pwd=guess".to_owned()),
+        (form, "username=nobody&password=guess&login=1".to_owned()),
+        ("multipart/form-data; boundary=b", format!("{}{}--b--\r\n", part("log"), part("  pwd"))),
+    ];
+    for number in 0..21 {
+        let (media_type, body) = &guesses[number % guesses.len()];
+        assert_eq!(send("192.0.2.1", "/echo.php/enter", media_type, body), 200, "{number}");
+    }
+    for (media_type, body) in &guesses {
+        for target in ["/echo.php/enter", "/echo.php?x=1", "/wp-login.php"] {
+            assert_eq!(send("192.0.2.1", target, media_type, body), 429, "{target} {body}");
+        }
+    }
+    for other in ["log=nobody", "pwd=guess", "blog=1&pwd=2", "comment=log%3D1%26pwd%3D2", "log%3D1&pwd%3D2"] {
+        assert_eq!(send("192.0.2.1", "/echo.php/enter", form, other), 200, "{other}");
+    }
+    let reading = Request::get("/echo.php/enter?log=a&pwd=b").host("site.example");
+    assert_eq!(server.fetch(&reading.field("X-Real-IP", "192.0.2.1")).status, 200);
+    assert_eq!(send("192.0.2.2", "/echo.php/enter", form, &guesses[0].1), 200, "another client");
+}
+
+#[test]
+fn padding_hides_no_password_from_the_limit() {
+    let site = WordPress::shared();
+    echo(&site);
+    let changes = [
+        ("zone=long_forms:1m rate=2r/s", "zone=long_forms:1m rate=1r/m"),
+        ("zone=long_forms burst=60 delay=40", "zone=long_forms burst=3 nodelay"),
+    ];
+    let server = serve(&site, &changes);
+    let send = |target: &str, length: usize, client: &str| {
+        let body = format!("pad={}&log=nobody&pwd=guess", "x".repeat(length));
+        let form = Request::post(target, body).host("site.example");
+        let form = form.field("Content-Type", "application/x-www-form-urlencoded");
+        server.fetch(&form.field("X-Real-IP", client)).status
+    };
+    let targets = ["/echo.php", "/echo.php/wp-json/a", "/echo.php?rest_route=/a", "/wp-admin/admin-ajax.php"];
+    for target in targets {
+        assert_ne!(send(target, 70_000, "192.0.2.1"), 429, "{target}");
+    }
+    for target in targets {
+        assert_eq!(send(target, 70_000, "192.0.2.1"), 429, "{target}");
+        assert_eq!(send(target, 59_990, "192.0.2.1"), 429, "{target}");
+    }
+    assert_ne!(
+        send("/echo.php", 59_000, "192.0.2.1"),
+        429,
+        "short enough to be searched: limited as a login"
+    );
+    assert_ne!(send("/echo.php", 70_000, "192.0.2.2"), 429, "another client");
 }

@@ -1,13 +1,27 @@
 //! Variables of the request's body and size.
 
-use myriad_http::Known;
+use myriad_conf::registry::Status;
+use myriad_http::{Known, form};
 
-use super::write::{Row, number, show};
+use super::write::{Row, never_made, number, show};
 use crate::exchange::{Gathered, Request};
 use crate::runtime::Reads::{Body, BodyFile};
-use crate::runtime::Value::{Made, Ready};
+use crate::runtime::Value::{Made, Named, Ready};
+use crate::runtime::{NamedValue, Rest};
 
 pub(super) const ROWS: &[Row] = &[
+    // `1` if a form that was read into memory has the field.
+    Row::new(
+        "core",
+        "form_field_",
+        &[Body],
+        Named(NamedValue {
+            rest: Rest::text,
+            ready: |request, rest| Some(has_form_field(request, rest.as_text()).then_some(b"1")),
+            made: never_made,
+        }),
+    )
+    .fares(Status::Own),
     // Of a chunked body too, once it was gathered.
     Row::new("core", "content_length", &[Body], Made(content_length)),
     // What was gathered in memory.
@@ -34,6 +48,13 @@ pub(super) const ROWS: &[Row] = &[
         }),
     ),
 ];
+
+/// Returns true if the request body is in memory and is a form with this field.
+fn has_form_field(request: &Request, name: &str) -> bool {
+    let body = request.upload.gathered.as_ref().and_then(Gathered::in_memory);
+    let media_type = request.received.head.known(Known::ContentType).unwrap_or_default();
+    body.is_some_and(|body| form::has_field(body, media_type, name.as_bytes()))
+}
 
 fn content_length(request: &Request, out: &mut Vec<u8>) -> bool {
     match (request.received.head.known(Known::ContentLength), request.upload.length) {
