@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use myriad_log::Level;
 use sha2::{Digest, Sha256};
 
 use super::checked::{Checked, checked_root};
@@ -22,7 +23,9 @@ use super::placement::Placement;
 use super::prefix::prefix;
 use super::quoting::quoted;
 use super::site_files::{Folder, as_owner, hex, random};
+use crate::instance::holder;
 use crate::pidfile::reason;
+use crate::report::say;
 use crate::site_folder::read_named;
 
 /// File of the plugin: its name below the plugin's folder, and its text.
@@ -171,7 +174,7 @@ fn socket(prefix: &Path) -> PathBuf {
 }
 
 impl Options {
-    /// Writes the plugin into the folders of the sites; returns what was done, a line for each.
+    /// Writes the plugin into the folders of the sites and returns lines that describe the result. Warns if no server uses the prefix.
     ///
     /// # Errors
     /// A sentence that names what could not be written, and who may.
@@ -194,9 +197,22 @@ impl Options {
             }
             Placement::MustUse => "as a must-use plugin it is active".to_owned(),
         });
-        done.push("a Myriad that runs learns of it by: myriad wordpress reload".to_owned());
+        if let Ok(None) = holder(&prefix) {
+            say(Level::Warn, &no_server(&prefix));
+        } else {
+            done.push(format!("reload Myriad: myriad wordpress reload --prefix {}", prefix.display()));
+        }
         Ok(done)
     }
+}
+
+/// Returns the warning for a prefix that no running server uses.
+fn no_server(prefix: &Path) -> String {
+    format!(
+        "wordpress: --install-plugin: no server runs with the prefix {0}, so the plugin cannot connect; start Myriad with --prefix {0}, or \
+         run this command again with the --prefix of the server that runs",
+        prefix.display()
+    )
 }
 
 /// Keeps the hash of a secret for the next start.

@@ -167,3 +167,38 @@ fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
     assert!(asked(&site, "stop").status.success());
     assert_eq!(asked(&site, "status").status.code(), Some(3));
 }
+
+#[test]
+fn installing_the_plugin_warns_if_no_server_uses_the_prefix() {
+    let site = site_with_wordpress();
+    std::fs::create_dir(site.path("html/wp-content")).expect("a folder");
+    let install = || command(&site, &["--install-plugin"]).output().expect("a run");
+    let alone = install();
+    assert!(alone.status.success(), "{}", stderr(&alone));
+    let warning = format!("no server runs with the prefix {}", site.folder.display());
+    assert!(stderr(&alone).contains(&warning), "{}", stderr(&alone));
+    assert!(!stdout(&alone).contains("wordpress reload"), "{}", stdout(&alone));
+    let _server = started(&site, &["--php", "127.0.0.1:9"]);
+    let beside = install();
+    assert_eq!(stderr(&beside), "");
+    let reload = format!("myriad wordpress reload --prefix {}\n", site.folder.display());
+    assert!(stdout(&beside).contains(&reload), "{}", stdout(&beside));
+}
+
+#[test]
+fn start_message_names_the_active_cache_plugin_and_the_shorter_validity() {
+    let site = site_with_wordpress();
+    std::fs::create_dir_all(site.path("html/wp-content/cache/supercache")).expect("folders");
+    let start = || {
+        let _server = started(&site, &["--php", "127.0.0.1:9"]);
+        site.read("err")
+    };
+    assert!(!start().contains("WP Super Cache"), "an empty folder is not an active plugin");
+    site.write("html/wp-content/advanced-cache.php", "<?php\n# WP SUPER CACHE 1.2\n");
+    let message = start();
+    assert!(
+        message.contains("pages that WP Super Cache wrote into wp-content/cache/supercache are served"),
+        "{message}"
+    );
+    assert!(message.contains("valid for 10s"), "{message}");
+}
