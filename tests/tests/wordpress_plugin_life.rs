@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use myriad_tests::{Place, Request, Server, WordPress, binary};
+use myriad_tests::{Place, Request, Server, Visitor, WordPress, binary};
 
 /// The site under a name, which WordPress allows in a network too.
 const HOST: &str = "site.test";
@@ -295,4 +295,57 @@ fn hooks_of_a_shop_purge_the_pages_that_show_the_product() {
         assert!(text(&server, "/product/").contains(&stock), "{hook}: the list");
         assert_eq!((cache(&server, "/product/chair/").as_str(), cache(&server, "/").as_str()), ("HIT", "HIT"), "{hook}");
     }
+}
+
+#[test]
+fn administrators_see_a_notice_while_the_connection_to_myriad_is_broken() {
+    let site = WordPress::alone();
+    let server = site.serve_with_plugin();
+    let (name, password) = site.administrator();
+    let mut administrator = Visitor::new(server.port);
+    administrator.get("/wp-login.php");
+    let form = [("log", &*name), ("pwd", &*password), ("wp-submit", "Log In"), ("testcookie", "1")];
+    assert_eq!(administrator.post("/wp-login.php", &form).status, 302);
+    let mut screen = |target: &str| {
+        let answer = administrator.get(target);
+        assert_eq!(answer.status, 200, "{target}");
+        answer.text()
+    };
+    let notice = "Myriad does not receive changes";
+    assert!(!screen("/wp-admin/").contains(notice));
+
+    let connection = site.root().join("wp-content/mu-plugins/myriad-cache/connection.php");
+    let aside = connection.with_extension("aside");
+    fs::rename(&connection, &aside).expect("a connection");
+    for target in ["/wp-admin/", "/wp-admin/edit.php"] {
+        let text = screen(target);
+        assert!(text.contains(notice) && text.contains("does not know where Myriad is"), "{target}: {text}");
+    }
+    fs::rename(&aside, &connection).expect("a connection");
+    assert!(!screen("/wp-admin/").contains(notice), "the connection works again");
+
+    let failed = "['time' => time(), 'pages' => 0, 'error' => 'Myriad answered with 503']";
+    let pending = "['tags' => ['s'], 'urls' => [], 'hard' => false, 'tried' => time() + 3600]";
+    site.run_php(
+        HOST,
+        &format!(
+            "update_option('myriad_cache_last', {failed}); update_option('myriad_cache_pending', {pending});"
+        ),
+    );
+    let text = screen("/wp-admin/");
+    assert!(text.contains(notice) && text.contains("Myriad answered with 503"), "{text}");
+    site.run_php(HOST, "delete_option('myriad_cache_pending');");
+    assert!(!screen("/wp-admin/").contains(notice));
+
+    let shown = |before: &str, user: &str| {
+        let code = format!(
+            "{user} require_once ABSPATH . 'wp-admin/includes/admin.php'; do_action('admin_notices');"
+        );
+        site.run_php_after(HOST, before, &code).contains(notice)
+    };
+    let unreachable = "define('MYRIAD_CACHE_API', 'unix:/nowhere/plugin.sock:/site/'); define('MYRIAD_CACHE_SECRET', 'x'); define('WP_ADMIN', true);";
+    let editor = "wp_set_current_user(wp_insert_user(['user_login' => 'editor', 'user_pass' => 'x', 'role' => 'editor']));";
+    assert!(shown(unreachable, ""));
+    assert!(!shown(unreachable, editor), "an editor cannot repair the connection");
+    assert!(!shown("define('WP_ADMIN', true);", ""));
 }

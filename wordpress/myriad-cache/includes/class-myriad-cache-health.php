@@ -1,6 +1,6 @@
 <?php
 /**
- * Tests of Site Health.
+ * Tests of Site Health, and the notice about a broken connection.
  *
  * @package Myriad_Cache
  */
@@ -10,15 +10,17 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Says whether visitors get what the plugin thinks they get.
+ * Reports faults of the connection to Myriad, and pages that are not shared.
  */
 class Myriad_Cache_Health {
 
 	/**
-	 * Adds the tests.
+	 * Registers the tests and the notice.
 	 */
 	public static function start() {
 		add_filter( 'site_status_tests', array( __CLASS__, 'add' ) );
+		add_action( 'admin_notices', array( __CLASS__, 'show_failure' ) );
+		add_action( 'network_admin_notices', array( __CLASS__, 'show_failure' ) );
 	}
 
 	/**
@@ -29,7 +31,7 @@ class Myriad_Cache_Health {
 	 */
 	public static function add( $tests ) {
 		$tests['direct']['myriad_cache_connection'] = array(
-			'label' => __( 'Myriad is told what changes', 'myriad-cache' ),
+			'label' => __( 'Myriad receives changes', 'myriad-cache' ),
 			'test'  => array( __CLASS__, 'connection' ),
 		);
 		$tests['direct']['myriad_cache_others']     = array(
@@ -44,20 +46,52 @@ class Myriad_Cache_Health {
 	}
 
 	/**
-	 * Whether Myriad answers, and the last purge came to something.
+	 * Test of the connection to Myriad.
 	 *
 	 * @return array
 	 */
 	public static function connection() {
-		$told = Myriad_Cache_Client::ask( 'GET', 'cache' );
-		if ( is_wp_error( $told ) ) {
-			return self::result( 'connection', 'critical', __( 'Myriad is not told what changes: visitors may see old pages', 'myriad-cache' ), $told->get_error_message() );
+		$failure = self::failure();
+		if ( '' !== $failure ) {
+			return self::result( 'connection', 'critical', self::headline(), $failure );
 		}
-		if ( get_option( Myriad_Cache_Queue::PENDING ) ) {
-			$last = get_option( Myriad_Cache_Queue::LAST );
-			return self::result( 'connection', 'critical', __( 'Some changes could not be told to Myriad', 'myriad-cache' ), is_array( $last ) && isset( $last['error'] ) ? $last['error'] : '' );
+		return self::result( 'connection', 'good', __( 'Myriad receives changes', 'myriad-cache' ), __( 'Pages are stored, and those that show a change are replaced at once.', 'myriad-cache' ) );
+	}
+
+	/**
+	 * Shows administrators a notice on every screen while the connection to Myriad is broken.
+	 */
+	public static function show_failure() {
+		$failure = current_user_can( Myriad_Cache_Admin::MAY_MANAGE ) ? self::failure() : '';
+		if ( '' !== $failure ) {
+			printf( '<div class="notice notice-error"><p><strong>%s</strong></p><p>%s</p></div>', esc_html( self::headline() ), esc_html( $failure ) );
 		}
-		return self::result( 'connection', 'good', __( 'Myriad is told what changes', 'myriad-cache' ), __( 'Pages are kept, and those that show a change are made anew at once.', 'myriad-cache' ) );
+	}
+
+	/**
+	 * Summary of a broken connection.
+	 *
+	 * @return string
+	 */
+	private static function headline() {
+		return __( 'Myriad Cache: Myriad does not receive changes, so visitors may see outdated pages', 'myriad-cache' );
+	}
+
+	/**
+	 * Reason why Myriad does not receive changes; an empty string if it does.
+	 *
+	 * @return string
+	 */
+	private static function failure() {
+		$answer = Myriad_Cache_Client::ask( 'GET', 'cache' );
+		if ( is_wp_error( $answer ) ) {
+			return $answer->get_error_message();
+		}
+		if ( ! get_option( Myriad_Cache_Queue::PENDING ) ) {
+			return '';
+		}
+		$last = get_option( Myriad_Cache_Queue::LAST );
+		return ! empty( $last['error'] ) ? $last['error'] : __( 'Some changes were not sent to Myriad yet.', 'myriad-cache' );
 	}
 
 	/**
