@@ -280,7 +280,7 @@ fn what_cannot_be_looked_at_is_told_with_a_remedy() {
     let prefix = closed.folder().display().to_string();
     for (arguments, part) in [
         (vec![url.as_str(), "-p", &prefix], "does Myriad run there? Name its address with --at"),
-        (vec![&url, "-p", &prefix, "--root", &folder], "no WordPress is there (it has no wp-includes)"),
+        (vec![&url, "-p", &prefix, "--root", &folder], "no WordPress is there"),
         (vec!["ftp://a.test/"], "neither http nor https"),
         (vec!["http://a.test/", "b"], "too much here"),
     ] {

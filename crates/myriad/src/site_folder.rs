@@ -161,8 +161,8 @@ pub(crate) struct Files {
 
 impl Files {
     /// Skips folders and everything below them.
-    pub(crate) fn except(self, folders: &[&str]) -> Self {
-        Self { excluded: folders.iter().map(PathBuf::from).collect(), ..self }
+    pub(crate) fn except(self, folders: &[impl AsRef<Path>]) -> Self {
+        Self { excluded: folders.iter().map(|folder| folder.as_ref().to_owned()).collect(), ..self }
     }
 
     /// Returns whether the limits were reached, so that files may be missing.

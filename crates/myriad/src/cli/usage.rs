@@ -55,7 +55,8 @@ Options:
   -g directives : set global directives out of configuration file
 
 myriad wordpress serves a WordPress site without a configuration file:
-  --root DIR    : the folder that holds wp-config.php and index.php
+  --root DIR    : the folder with index.php, or a project that contains it
+                  (Bedrock, a link to the current release)
   --php ADDRESS : php-fpm's socket path, or HOST:PORT
   --php-children N
                 : its pm.max_children (default: that of the php-fpm that runs)

@@ -18,11 +18,11 @@ use crate::wordpress;
 /// Looks at everything; returns the address that was asked for, too. The error is of a site for which nobody answers.
 pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
     let stack = stack::find(options)?;
-    let root = stack
-        .root
+    let layout = stack
+        .site
         .clone()
         .unwrap_or_else(|| Err("which folder the site has is not known: name it with --root DIR".into()));
-    if let (Some(_), Err(why)) = (&options.root, &root) {
+    if let (Some(_), Err(why)) = (&options.root, &layout) {
         return Err(why.clone());
     }
     let php_address = stack
@@ -35,8 +35,8 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
     let authority = options.url.as_ref().map(|url| url.authority.clone());
     let authority = authority.or_else(|| stack.name.clone());
     let authority = authority.or_else(|| listens.clone()).unwrap_or_else(|| "localhost".to_owned());
-    let wordpress: Seen<WordPress> = match (&probe, &root) {
-        (Ok(probe), Ok(root)) => probe.wordpress(root, &authority),
+    let wordpress: Seen<WordPress> = match (&probe, &layout) {
+        (Ok(probe), Ok(layout)) => probe.wordpress(&layout.core_folder(), &authority),
         (Err(why), _) | (_, Err(why)) => Err(why.clone()),
     };
     let (target, at) = address(options, &stack, wordpress.as_ref().ok())?;
@@ -49,10 +49,10 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
     cookies.dedup();
     let asks_why =
         visits().any(|(_, second)| matches!(second.cache.as_deref(), Some("MISS" | "EXPIRED" | "BYPASS")));
-    let (cookies, uncaching) = match &root {
-        Ok(root) => {
+    let (cookies, uncaching) = match &layout {
+        Ok(layout) => {
             let active = wordpress.as_ref().ok().map(|wordpress| wordpress.active.as_slice());
-            sources::look(root, active, &cookies, asks_why)
+            sources::look(&layout.content_folder(), active, &cookies, asks_why)
         }
         Err(_) => (Vec::new(), Vec::new()),
     };
@@ -76,13 +76,13 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
         stored: stored(options),
         cookies,
         uncaching,
-        exposed: root
+        exposed: layout
             .as_ref()
             .map_err(Clone::clone)
-            .and_then(|root| site::exposed(&target, at.as_deref(), root)),
+            .and_then(|layout| site::exposed(&target, at.as_deref(), layout)),
         behind_tls: site.behind_tls,
         senders: senders(options),
-        advanced_cache: root.map(|root| root.join("wp-content/advanced-cache.php").is_file()),
+        advanced_cache: layout.map(|layout| layout.content_folder().join("advanced-cache.php").is_file()),
     };
     Ok((target, facts))
 }

@@ -1,14 +1,13 @@
 //! Pages of the site and what they load, asked for as a visitor does it.
 
 use std::io::Read as _;
-use std::path::Path;
 
 use flate2::read::GzDecoder;
 use myriad_doctor::{Asset, Page, Seen, Visit, is_minified, linked};
 use myriad_warm::Sitemap;
 
 use crate::web::{Answer, Client, Failure, Target};
-use crate::wordpress::{Denied, Kind};
+use crate::wordpress::{Denied, Kind, Layout};
 
 /// Name of the doctor's requests; a tool, which comes last where PHP has much to do (presets/bots.conf).
 const AGENT: &str = concat!("Myriad-Doctor/", env!("CARGO_PKG_VERSION"));
@@ -68,12 +67,11 @@ pub(super) fn look(home: &Target, at: Option<&str>) -> Result<Site, Failure> {
 }
 
 /// Requests files that a `.htaccess` denies, one of each folder; returns the URL paths of those that are sent.
-pub(super) fn exposed(home: &Target, at: Option<&str>, root: &Path) -> Seen<Vec<String>> {
-    let root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
-    let denied = Denied::find(&root, Kind::WordPress, &mut Vec::new());
+pub(super) fn exposed(home: &Target, at: Option<&str>, layout: &Layout) -> Seen<Vec<String>> {
+    let denied = Denied::find(layout, Kind::WordPress, &mut Vec::new());
     let mut client = Client::new(at, AGENT);
     let mut exposed = Vec::new();
-    for path in denied.examples(&root, MAX_DENIED) {
+    for path in denied.examples(&layout.root, MAX_DENIED) {
         let answer = client.get(&home.with_path(&path), &[("Range", "bytes=0-0")]);
         if matches!(answer.map_err(|error| error.to_string())?.status, 200 | 206) {
             exposed.push(path);

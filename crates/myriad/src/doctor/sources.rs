@@ -25,7 +25,7 @@ const INNOCENT: [&str; 1] = ["myriad-cache"];
 /// Looks for the cookies' names, and for those words where `asks_why`. Both lists are empty if there is nothing to look for. `active` are
 /// the plugins and themes that run, besides must-use plugins; without it all files are searched.
 pub(super) fn look(
-    root: &Path,
+    content: &Path,
     active: Option<&[String]>,
     cookies: &[String],
     asks_why: bool,
@@ -37,7 +37,7 @@ pub(super) fn look(
     if cookies.is_empty() && !asks_why {
         return (Vec::new(), Vec::new());
     }
-    each_text(root, active, |place, text| {
+    each_text(content, active, |place, text| {
         for (found, stem) in places.iter_mut().zip(&stems) {
             if stands_in(text, stem) {
                 found.insert(place.clone());
@@ -89,11 +89,11 @@ fn stands_in(text: &str, name: &str) -> bool {
 }
 
 /// Calls `visit` with the text of each PHP file and script, and the name of its plugin or theme: `plugins/shop`.
-fn each_text(root: &Path, active: Option<&[String]>, mut visit: impl FnMut(String, &str)) {
-    let site = SiteFolder::new(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
+fn each_text(content: &Path, active: Option<&[String]>, mut visit: impl FnMut(String, &str)) {
+    let site = SiteFolder::new(&std::path::absolute(content).unwrap_or_else(|_| content.to_owned()));
     let mut left = FILES;
     for folder in FOLDERS {
-        let Ok(mut files) = site.files(Path::new("wp-content").join(folder), MAX_FOLDERS) else { continue };
+        let Ok(mut files) = site.files(folder, MAX_FOLDERS) else { continue };
         while let Some(file) = files.next().filter(|_| left > 0) {
             if !file.extension().is_some_and(|end| end == "php" || end == "js") {
                 continue;
@@ -119,19 +119,19 @@ mod tests {
 
     #[test]
     fn plugin_is_named_by_the_cookie_in_its_files() {
-        let root = std::env::temp_dir().join(format!("myriad-sources-{}", std::process::id()));
+        let content = std::env::temp_dir().join(format!("myriad-sources-{}", std::process::id()));
         for (path, text) in [
             ("plugins/counter/inc/a.php", "setcookie( 'visit_id', 1 );"),
             ("plugins/shop/b.php", "setcookie( \"cart_\" . COOKIEHASH, 1 ); define( 'DONOTCACHEPAGE', 1 );"),
             ("mu-plugins/c.php", "nothing of visit_id in quotation marks"),
             ("plugins/forms/d.php", "if ( ! session_id() ) session_start();"),
         ] {
-            let path = root.join("wp-content").join(path);
+            let path = content.join(path);
             fs::create_dir_all(path.parent().expect("parent")).expect("folder");
             fs::write(path, text).expect("file");
         }
         let (cookies, uncaching) = look(
-            &root,
+            &content,
             None,
             &["visit_id", "cart_0123456789abcdef", "none", "PHPSESSID"].map(str::to_owned),
             true,
@@ -141,13 +141,13 @@ mod tests {
         let setters: Vec<_> = cookies.iter().map(|source| source.setters.join(",")).collect();
         assert_eq!(setters, ["", "", "plugins/counter,plugins/shop", ""]);
         assert_eq!(uncaching, ["plugins/forms", "plugins/shop"]);
-        assert_eq!(look(&root, None, &[], false), (Vec::new(), Vec::new()));
+        assert_eq!(look(&content, None, &[], false), (Vec::new(), Vec::new()));
         // What does not run sets no cookie.
         let active = ["plugins/shop".to_owned()];
         let (cookies, uncaching) =
-            look(&root, Some(&active), &["visit_id", "PHPSESSID"].map(str::to_owned), true);
+            look(&content, Some(&active), &["visit_id", "PHPSESSID"].map(str::to_owned), true);
         let places: Vec<_> = cookies.iter().map(|source| source.places.join(",")).collect();
         assert_eq!((places, uncaching), (vec![String::new(); 2], vec!["plugins/shop".to_owned()]));
-        fs::remove_dir_all(&root).expect("clean");
+        fs::remove_dir_all(&content).expect("clean");
     }
 }

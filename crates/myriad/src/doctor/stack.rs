@@ -8,7 +8,7 @@ use crate::instance::holder;
 use crate::servers::Named;
 use crate::site_folder::SiteFolder;
 use crate::web::Target;
-use crate::wordpress::{self, SiteLine};
+use crate::wordpress::{self, Layout, SiteLine};
 
 /// What is known of the stack before anything is asked.
 #[derive(Debug, Default)]
@@ -21,8 +21,8 @@ pub(super) struct Stack {
     pub(super) listens_tls: Option<String>,
     /// First name of the site, where there are several by their names.
     pub(super) name: Option<String>,
-    /// Folder of the site; an error says why it is none.
-    pub(super) root: Option<Result<PathBuf, String>>,
+    /// Layout of the site, or the reason why it is not known.
+    pub(super) site: Option<Result<Layout, String>>,
     /// php-fpm: a path, or `HOST:PORT`.
     pub(super) php: Option<String>,
 }
@@ -78,7 +78,7 @@ pub(super) fn find(options: &Options) -> Result<Stack, String> {
         (root, php) = (Some(site.root.to_string_lossy().into_owned()), Some(site.php));
     }
     let root = options.root.clone().or_else(|| root.map(|root| below(stack.pid, &root)));
-    stack.root = root.map(|root| checked(&root));
+    stack.site = root.map(|root| checked(&root));
     let php = options.php.clone().or(php);
     stack.php = php.map(|php| php.strip_prefix("unix:").map_or(php.clone(), str::to_owned));
     Ok(stack)
@@ -146,30 +146,27 @@ fn below(pid: Option<u32>, path: &str) -> PathBuf {
     folder.map_or_else(|| path.into(), |folder| folder.join(path))
 }
 
-/// The folder, if WordPress is in it and its configuration may be read.
-fn checked(root: &Path) -> Result<PathBuf, String> {
+/// Returns the layout of the site, if its configuration may be read.
+fn checked(root: &Path) -> Result<Layout, String> {
     let shown = root.display();
-    if !root.join("wp-includes").is_dir() {
-        return Err(format!(
-            "--root {shown}: no WordPress is there (it has no wp-includes); name the folder that holds wp-config.php"
-        ));
-    }
+    let layout =
+        Layout::find(root).map_err(|error| format!("--root {shown}: {error}"))?.ok_or_else(|| {
+            format!("--root {shown}: no WordPress is there; name the folder with its index.php")
+        })?;
     if root.as_os_str().as_bytes().contains(&b'\n') {
         return Err(format!("--root {shown}: a path with a line end"));
     }
-    // WordPress also looks for it in the folder above.
-    let site = SiteFolder::new(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
-    let places = ["wp-config.php", "../wp-config.php"];
-    let Some(file) = places.into_iter().find(|path| root.join(path).symlink_metadata().is_ok()) else {
+    let Some(file) = layout.configuration_file() else {
         return Err(format!("{shown} has no wp-config.php: finish WordPress' installation first"));
     };
-    site.text(file).map(|_| root.to_owned()).map_err(|error| {
+    SiteFolder::new(&layout.root).text(&file).map_err(|error| {
         format!(
             "{}: {}; run the doctor as root, or as a user who may read it",
-            root.join(file).display(),
+            file.display(),
             crate::pidfile::reason(&error)
         )
-    })
+    })?;
+    Ok(layout)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::programs::{apache, database, names, object_cache, php, text};
 use super::workers;
 use crate::machine_files::below;
 use crate::site_folder::SiteFolder;
-use crate::wordpress;
+use crate::wordpress::{self, Layout};
 
 /// Maximum number of PHP files counted, and of folders read.
 const MAX_FILES: usize = 1_000_000;
@@ -63,11 +63,11 @@ pub(super) fn look(options: &Options) -> Result<Found, String> {
 
 /// Folder of the site: the named one, which must be WordPress, else the first below `/var/www`.
 fn site(options: &Options) -> Result<Option<PathBuf>, String> {
-    let is_site = |folder: &Path| folder.join("wp-includes").is_dir();
+    let is_site = |folder: &Path| Layout::find(folder).is_ok_and(|layout| layout.is_some());
     if let Some(site) = &options.site {
         if !is_site(site) {
             return Err(format!(
-                "--site {}: no WordPress is there (it has no wp-includes); name the folder that holds wp-config.php and index.php",
+                "--site {}: no WordPress is there; name the folder with its index.php",
                 site.display()
             ));
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::denied::Denied;
 use super::kind::Kind;
+use super::layout::Layout;
 use super::options::Options;
 use super::php_name::PhpName;
 use super::settings::Settings;
@@ -23,6 +24,7 @@ pub(super) struct Checked {
     pub(super) names: Vec<String>,
     pub(super) domains: Vec<String>,
     pub(super) root: PathBuf,
+    pub(super) layout: Layout,
     pub(super) php: String,
     /// What is looked up of it while the server runs, if anything.
     pub(super) php_name: Option<PhpName>,
@@ -42,16 +44,18 @@ impl Options {
             for domain in &domains {
                 values::add_names(&mut names, domain);
             }
-            let root = checked_root(self.kind, &self.root, "--root")?;
-            warn_of_links(&root, warnings);
-            let denied = Denied::find(&root, self.kind, warnings);
+            let layout = checked_layout(self.kind, &self.root, "--root")?;
+            warn_of_links(&layout, warnings);
+            warnings.extend(layout.notice(&self.root).filter(|_| self.kind == Kind::WordPress));
+            let denied = Denied::find(&layout, self.kind, warnings);
             let (php, php_name) = php_address(&self.php, "--php", warnings)?;
             let (zone, settings) = (self.kind.zone().to_owned(), self.settings.clone());
             return Ok(vec![Checked {
                 kind: self.kind,
                 names,
                 domains,
-                root,
+                root: layout.root.clone(),
+                layout,
                 php,
                 php_name,
                 zone,
@@ -66,16 +70,29 @@ impl Options {
                 format!("wordpress: {}: {}", line.place, text.trim_start_matches("wordpress: "))
             };
             let mut said = Vec::new();
-            let root = checked_root(self.kind, &line.root, "folder").map_err(at)?;
+            let layout = checked_layout(self.kind, &line.root, "folder").map_err(at)?;
             self.kind.allows(&line.settings).map_err(at)?;
-            warn_of_links(&root, &mut said);
-            let denied = Denied::find(&root, self.kind, &mut said);
+            warn_of_links(&layout, &mut said);
+            said.extend(layout.notice(&line.root).filter(|_| self.kind == Kind::WordPress));
+            let denied = Denied::find(&layout, self.kind, &mut said);
             let (php, php_name) = php_address(&line.php, "php", &mut said).map_err(at)?;
             warnings.extend(said.into_iter().map(at));
             let domains = if line.https { line.names.clone() } else { Vec::new() };
             let settings = line.settings.before(&self.settings);
             let names = line.names.clone();
-            Ok(Checked { kind: self.kind, names, domains, root, php, php_name, zone, settings, denied })
+            let root = layout.root.clone();
+            Ok(Checked {
+                kind: self.kind,
+                names,
+                domains,
+                root,
+                layout,
+                php,
+                php_name,
+                zone,
+                settings,
+                denied,
+            })
         });
         checked.collect()
     }
@@ -99,36 +116,37 @@ impl Options {
     }
 }
 
-/// Folder of a site, if it holds WordPress; `option` is the option that named it.
-pub(super) fn checked_root(kind: Kind, root: &Path, option: &str) -> Result<PathBuf, String> {
-    let root = root.canonicalize().map_err(|error| {
+/// Returns the layout of a site; `option` is the option that named the folder.
+pub(super) fn checked_layout(kind: Kind, folder: &Path, option: &str) -> Result<Layout, String> {
+    let failed = |error: std::io::Error| {
         format!(
             "wordpress: {option} {}: {error}; name the folder that visitors see, with index.php",
-            root.display()
+            folder.display()
         )
-    })?;
-    for part in kind.parts() {
-        if !root.join(part).exists() && kind == Kind::Php {
-            return Err(format!(
-                "wordpress: {} holds no {part}; {option} names the folder that visitors see",
-                root.display()
-            ));
-        }
-        if !root.join(part).exists() {
-            return Err(format!(
-                "wordpress: {} holds no {part}, so it is not WordPress's folder; \
-                 {option} names the folder with index.php, wp-admin, wp-content and wp-includes",
-                root.display()
-            ));
-        }
+    };
+    if kind == Kind::WordPress {
+        return Layout::find(folder).map_err(failed)?.ok_or_else(|| {
+            format!(
+                "wordpress: {} contains no WordPress; {option} names the folder with index.php, which contains wp-includes or loads \
+                 wp-blog-header.php of a folder below it, or a project such as Bedrock with that folder in web, public or current",
+                folder.display()
+            )
+        });
     }
-    Ok(root)
+    let root = folder.canonicalize().map_err(failed)?;
+    if !root.join("index.php").exists() {
+        return Err(format!(
+            "wordpress: {} holds no index.php; {option} names the folder that visitors see",
+            root.display()
+        ));
+    }
+    Ok(Layout::usual(root))
 }
 
 /// Warns of links in the places where sites have them, uploads on another disk for instance, if they are not followed.
-fn warn_of_links(root: &Path, warnings: &mut Vec<String>) {
-    let site = SiteFolder::new(root);
-    let refused = ["", "wp-content"].into_iter().flat_map(|folder| site.refused_links(folder));
+fn warn_of_links(layout: &Layout, warnings: &mut Vec<String>) {
+    let site = SiteFolder::new(&layout.root);
+    let refused = ["", layout.content.as_str()].into_iter().flat_map(|folder| site.refused_links(folder));
     for link in refused.take(MAX_LINK_WARNINGS) {
         let name = |uid| accounts::name_of(uid).unwrap_or_else(|| uid.to_string());
         let (path, owner, target) = (link.path.display(), name(link.owner), name(link.target));
@@ -188,8 +206,8 @@ mod tests {
     fn a_folder_without_wordpress_is_refused_with_a_remedy() {
         let folder = std::env::temp_dir().join(format!("myriad-no-wordpress-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("folder");
-        let error = checked_root(Kind::WordPress, &folder, "--root").expect_err("refused");
-        assert!(error.contains("holds no index.php") && error.contains("--root names"), "{error}");
+        let error = checked_layout(Kind::WordPress, &folder, "--root").expect_err("refused");
+        assert!(error.contains("contains no WordPress") && error.contains("--root names"), "{error}");
         std::fs::remove_dir_all(&folder).expect("clean");
     }
 

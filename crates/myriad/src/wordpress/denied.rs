@@ -9,24 +9,41 @@ use myriad_import::{Denials, Partly, denials, denied_paths};
 use myriad_script::Regex;
 
 use super::kind::Kind;
+use super::layout::Layout;
 use crate::site_folder::SiteFolder;
 
 /// Folders in which `.htaccess` files are looked for.
 struct Search {
-    start: &'static str,
+    /// Relative to the root.
+    start: String,
     /// Maximum number of folders read.
     folders: usize,
     /// Folders that are skipped, relative to `start`.
-    except: &'static [&'static str],
+    except: Vec<String>,
 }
 
-/// Uploads come first, so that no limit on other folders applies to them. The files of WordPress itself have no such rules.
-const OF_WORDPRESS: &[Search] = &[
-    Search { start: "wp-content/uploads", folders: 2_000, except: &[] },
-    Search { start: "wp-content", folders: 5_000, except: &["uploads"] },
-    Search { start: "", folders: 1_000, except: &["wp-content", "wp-admin", "wp-includes"] },
-];
-const OF_PHP: &[Search] = &[Search { start: "", folders: 5_000, except: &[] }];
+impl Search {
+    fn new(start: &str, folders: usize, except: &[&str]) -> Self {
+        let except = except.iter().map(|folder| (*folder).trim_start_matches('/').to_owned()).collect();
+        Self { start: start.to_owned(), folders, except }
+    }
+
+    /// Returns the searches of a site. Uploads come first, so that no limit on other folders applies to them. The files of WordPress
+    /// itself have no such rules.
+    fn of(layout: &Layout, kind: Kind) -> Vec<Self> {
+        if kind == Kind::Php {
+            return vec![Self::new("", 5_000, &[])];
+        }
+        let (core, content) = (&layout.core, layout.content.as_str());
+        let own = [format!("{core}/wp-admin"), format!("{core}/wp-includes")];
+        vec![
+            Self::new(&format!("{content}/uploads"), 2_000, &[]),
+            Self::new(content, 5_000, &["uploads"]),
+            Self::new("", 1_000, &[content, &own[0], &own[1]]),
+        ]
+    }
+}
+
 /// Maximum number of files obeyed, and maximum size of a file in bytes.
 const MAX_FILES: usize = 500;
 const MAX_FILE_BYTES: u64 = 64 << 10;
@@ -46,20 +63,21 @@ pub(crate) struct Denied {
 
 impl Denied {
     /// Reads the `.htaccess` files below the folder of a site. Lines that are not obeyed, and limits that are reached, are warnings.
-    pub(crate) fn find(root: &Path, kind: Kind, warnings: &mut Vec<String>) -> Self {
+    pub(crate) fn find(layout: &Layout, kind: Kind, warnings: &mut Vec<String>) -> Self {
+        let root = &layout.root;
         let site = SiteFolder::new(root);
         let mut folders = Vec::new();
         let mut ignored = Vec::new();
         let mut is_cut = false;
-        for search in if kind == Kind::WordPress { OF_WORDPRESS } else { OF_PHP } {
-            let Ok(files) = site.files(search.start, search.folders) else { continue };
-            let mut files = files.named(NAME).except(search.except);
+        for search in Search::of(layout, kind) {
+            let Ok(files) = site.files(&search.start, search.folders) else { continue };
+            let mut files = files.named(NAME).except(&search.except);
             while let Some(file) = files.next() {
                 if folders.len() >= MAX_FILES {
                     is_cut = true;
                     break;
                 }
-                let path = Path::new(search.start).join(&file);
+                let path = Path::new(&search.start).join(&file);
                 let folder = path.parent().and_then(Path::to_str);
                 let (Some(folder), Ok(text)) = (folder, files.read(&file, MAX_FILE_BYTES)) else { continue };
                 let denials = parse(&String::from_utf8_lossy(&text), folder);
@@ -181,7 +199,7 @@ mod tests {
         fs::write(root.join("wp-content/plugins/a/logs/a\nb.log"), "").expect("a file");
         std::os::unix::fs::symlink("a", root.join("wp-content/plugins/link")).expect("a link");
         let mut warnings = Vec::new();
-        let denied = Denied::find(&root, Kind::WordPress, &mut warnings);
+        let denied = Denied::find(&Layout::usual(root.clone()), Kind::WordPress, &mut warnings);
         let examples = denied.examples(&root, 9);
         fs::remove_dir_all(&root).expect("clean");
         let mut paths: Vec<_> = denied.folders.iter().map(|(path, _)| path.as_str()).collect();

@@ -48,14 +48,6 @@ impl Kind {
         }
     }
 
-    /// Files and folders by which the folder of a site is known.
-    pub(super) fn parts(self) -> &'static [&'static str] {
-        match self {
-            Self::WordPress => &["index.php", "wp-includes"],
-            Self::Php => &["index.php"],
-        }
-    }
-
     /// Checks that the settings are about sites of this kind.
     pub(super) fn allows(self, settings: &Settings) -> Result<(), String> {
         match settings.of_wordpress().filter(|_| self == Self::Php) {

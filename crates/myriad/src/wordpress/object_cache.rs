@@ -9,7 +9,7 @@
 
 use std::io;
 
-use super::checked::checked_root;
+use super::checked::checked_layout;
 use super::kind::Kind;
 use super::object_cache_change::ObjectCache;
 use super::options::Options;
@@ -56,7 +56,7 @@ impl Options {
         let option = change.option();
         let mut done = Vec::new();
         for (root, _) in self.roots()? {
-            let content = checked_root(Kind::WordPress, &root, "--root")?.join("wp-content");
+            let content = checked_layout(Kind::WordPress, &root, "--root")?.content_folder();
             let file = content.join(DROP_IN_NAME);
             let foreign = as_owner(option, &content, is_foreign)?;
             if foreign {

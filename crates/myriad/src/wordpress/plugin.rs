@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use myriad_log::Level;
 use sha2::{Digest, Sha256};
 
-use super::checked::{Checked, checked_root};
+use super::checked::{Checked, checked_layout};
 use super::kind::Kind;
 use super::network;
 use super::options::Options;
@@ -100,7 +100,7 @@ pub(super) fn server(prefix: &Path, sites: &[Checked]) -> Result<String, String>
         };
         let _ = write!(groups, "upstream {zone}-clock {{ {names} server {server}; }}\n    ");
         places.push_str(&clock(site)?);
-        if network::is_network(site.settings.get("multisite"), &site.root) {
+        if network::is_network(site.settings.get("multisite"), &site.layout) {
             places.push_str(&clock_of_others(site)?);
         }
     }
@@ -116,7 +116,7 @@ pub(super) fn server(prefix: &Path, sites: &[Checked]) -> Result<String, String>
 /// Location by which the main site of a network has run what is due in another: the plugin asks for it, with the other's host, and
 /// its folder in the argument `site`. `wp-cron.php` answers before it begins to work.
 fn clock_of_others(site: &Checked) -> Result<String, String> {
-    let script = quoted(&site.root.join("wp-cron.php"))?;
+    let script = quoted(&site.layout.core_folder().join("wp-cron.php"))?;
     let https = if site.domains.is_empty() { "\"\"" } else { "on" };
     Ok(format!(
         "
@@ -125,8 +125,8 @@ fn clock_of_others(site: &Checked) -> Result<String, String> {
             fastcgi_pass {zone}-clock;
             fastcgi_ignore_client_abort on;
             fastcgi_param SCRIPT_FILENAME {script};
-            fastcgi_param SCRIPT_NAME ${{arg_site}}wp-cron.php;
-            fastcgi_param REQUEST_URI ${{arg_site}}wp-cron.php;
+            fastcgi_param SCRIPT_NAME ${{arg_site}}{core}wp-cron.php;
+            fastcgi_param REQUEST_URI ${{arg_site}}{core}wp-cron.php;
             fastcgi_param REQUEST_METHOD GET;
             fastcgi_param SERVER_PROTOCOL HTTP/1.1;
             fastcgi_param REMOTE_ADDR 127.0.0.1;
@@ -134,21 +134,23 @@ fn clock_of_others(site: &Checked) -> Result<String, String> {
             fastcgi_param HTTP_HOST $http_host;
             fastcgi_param HTTPS {https};
         }}",
-        zone = site.zone
+        zone = site.zone,
+        core = site.layout.core.strip_prefix('/').map(|core| format!("{core}/")).unwrap_or_default(),
     ))
 }
 
 /// Location that runs what is due in a site: WordPress's own clock goes on by visits that reach PHP, and stored pages do not. A check
 /// of a group that nobody else asks is a request at even intervals, of one worker, beside those of visitors.
 fn clock(site: &Checked) -> Result<String, String> {
-    let script = quoted(&site.root.join("wp-cron.php"))?;
-    let is_network = network::is_network(site.settings.get("multisite"), &site.root);
-    let main = is_network.then(|| network::main_host(&site.root)).flatten();
+    let script = quoted(&site.layout.core_folder().join("wp-cron.php"))?;
+    let is_network = network::is_network(site.settings.get("multisite"), &site.layout);
+    let main = is_network.then(|| network::main_host(&site.layout)).flatten();
     let host = main.as_ref().or(site.names.first().filter(|name| !name.starts_with(['_', '*', '.', '~'])));
+    let uri = format!("{}/wp-cron.php", site.layout.core);
     let params = [
         ("SCRIPT_FILENAME", script.as_str()),
-        ("SCRIPT_NAME", "/wp-cron.php"),
-        ("REQUEST_URI", "/wp-cron.php"),
+        ("SCRIPT_NAME", &uri),
+        ("REQUEST_URI", &uri),
         ("REQUEST_METHOD", "GET"),
         ("SERVER_PROTOCOL", "HTTP/1.1"),
         ("REMOTE_ADDR", "127.0.0.1"),
@@ -159,7 +161,7 @@ fn clock(site: &Checked) -> Result<String, String> {
         ("MYRIAD_CLOCK", if is_network { "network" } else { "on" }),
     ];
     let mut text = format!(
-        "\n        location /{zone}-clock {{\n            fastcgi_pass {zone}-clock;\n            health_check interval={CLOCK} uri=/wp-cron.php;",
+        "\n        location /{zone}-clock {{\n            fastcgi_pass {zone}-clock;\n            health_check interval={CLOCK} uri={uri};",
         zone = site.zone
     );
     for (name, value) in params {
@@ -183,7 +185,7 @@ impl Options {
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
         let mut done = Vec::new();
         for (root, zone) in self.roots()? {
-            let content = checked_root(Kind::WordPress, &root, "--root")?.join("wp-content");
+            let content = checked_layout(Kind::WordPress, &root, "--root")?.content_folder();
             let secret = random::<SECRET_BYTES>("--install-plugin")?;
             keep_hash(&prefix, &zone, &secret)?;
             let connection = connection(&prefix, &zone, &secret)?;
@@ -265,6 +267,7 @@ mod tests {
     use std::fs;
 
     use super::super::denied::Denied;
+    use super::super::layout::Layout;
     use super::*;
 
     #[test]
@@ -296,6 +299,7 @@ mod tests {
             names: vec!["a.test".to_owned()],
             domains: Vec::new(),
             root: root.clone(),
+            layout: Layout::usual(root.clone()),
             php: "127.0.0.1:9000".to_owned(),
             php_name: None,
             zone: "wordpress".to_owned(),

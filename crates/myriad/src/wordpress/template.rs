@@ -124,7 +124,7 @@ impl Checked {
         let memory = settings.get("memory");
         let status = Some(settings.get("status")).filter(|path| !path.is_empty());
         let status = status.map(|path| format!(" status={path}")).unwrap_or_default();
-        let written = written_pages::paths(&self.cache_plugins(has_plugin));
+        let written = written_pages::paths(&self.layout.content, &self.cache_plugins(has_plugin));
         // A plugin removes a page's file when the page has changed, and the copy here is from before: it must soon be over.
         let (validity, grace) = match (written.is_empty(), settings.has("validity")) {
             (true, false) if self.kind == Kind::Php => ("10s", "10s"),
@@ -135,7 +135,11 @@ impl Checked {
         vec![
             ("search", settings.get("search").to_owned()),
             ("rest", settings.get("rest").to_owned()),
-            ("multisite", network::rules(settings.get("multisite"), &self.root)),
+            ("multisite", network::rules(settings.get("multisite"), &self.layout)),
+            ("content", self.layout.content_regex()),
+            ("core", self.layout.core.clone()),
+            ("configuration", self.layout.configuration_path()),
+            ("script_root", self.layout.script_root().to_owned()),
             ("denied", self.denied.location()),
             ("admitted", self.denied.admitted()),
             ("plugin_headers", or_nothing(!written.is_empty(), PLUGIN_HEADERS)),
@@ -251,6 +255,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::super::denied::Denied;
+    use super::super::layout::Layout;
     use super::super::settings::Settings;
     use super::*;
 
@@ -295,6 +300,7 @@ mod tests {
             names: Vec::new(),
             domains: Vec::new(),
             root: PathBuf::from("/nowhere"),
+            layout: Layout::usual(PathBuf::from("/nowhere")),
             php: "P".to_owned(),
             php_name: None,
             zone: "Z".to_owned(),
@@ -332,6 +338,7 @@ mod tests {
                 names: Vec::new(),
                 domains: Vec::new(),
                 root: root.clone(),
+                layout: Layout::usual(root.clone()),
                 php: "P".to_owned(),
                 php_name: None,
                 zone: "Z".to_owned(),
@@ -379,6 +386,7 @@ mod tests {
             names: Vec::new(),
             domains: Vec::new(),
             root: PathBuf::new(),
+            layout: Layout::usual(PathBuf::new()),
             php: php.to_owned(),
             php_name: None,
             zone: String::new(),

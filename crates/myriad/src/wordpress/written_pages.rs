@@ -64,7 +64,7 @@ impl Checked {
         match self.settings.get("plugin_pages") {
             "on" => CACHE_PLUGINS.iter().collect(),
             "" if !has_plugin && self.kind == Kind::WordPress => {
-                let drop_in = drop_in(&self.root).unwrap_or_default();
+                let drop_in = drop_in(&self.layout.content_folder()).unwrap_or_default();
                 CACHE_PLUGINS.iter().filter(|plugin| drop_in.contains(plugin.mark)).collect()
             }
             _ => Vec::new(),
@@ -90,11 +90,11 @@ impl Checked {
     }
 }
 
-/// Returns the text of `wp-content/advanced-cache.php` in lower case; `None` without such a file. No link is followed and nothing but a
+/// Returns the text of `advanced-cache.php` in the content folder in lower case; `None` without such a file. No link is followed and nothing but a
 /// plain file is read: the site may have put anything there.
-fn drop_in(root: &Path) -> Option<String> {
+fn drop_in(content: &Path) -> Option<String> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let path = root.join("wp-content/advanced-cache.php");
+    let path = content.join("advanced-cache.php");
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     file.metadata().ok()?.is_file().then_some(())?;
     let mut text = Vec::new();
@@ -103,9 +103,9 @@ fn drop_in(root: &Path) -> Option<String> {
 }
 
 /// Returns the paths for `try_files`.
-pub(super) fn paths(plugins: &[&CachePlugin]) -> String {
+pub(super) fn paths(content: &str, plugins: &[&CachePlugin]) -> String {
     plugins.iter().fold(String::new(), |mut text, plugin| {
-        let _ = write!(text, "/wp-content/cache/{}/${{written_page}}{} ", plugin.folder, plugin.file);
+        let _ = write!(text, "/{content}/cache/{}/${{written_page}}{} ", plugin.folder, plugin.file);
         text
     })
 }
@@ -116,9 +116,9 @@ mod tests {
 
     #[test]
     fn paths_name_the_folder_and_the_file_of_each_plugin() {
-        assert_eq!(paths(&[]), "");
+        assert_eq!(paths("wp-content", &[]), "");
         assert_eq!(
-            paths(&[&CACHE_PLUGINS[0]]),
+            paths("wp-content", &[&CACHE_PLUGINS[0]]),
             "/wp-content/cache/supercache/${written_page}index$written_https.html "
         );
     }
@@ -129,16 +129,16 @@ mod tests {
         let content = folder.join("wp-content");
         std::fs::create_dir_all(&content).expect("a folder");
         let file = content.join("advanced-cache.php");
-        assert_eq!(drop_in(&folder), None);
+        assert_eq!(drop_in(&content), None);
         rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
             .expect("a pipe");
-        assert_eq!(drop_in(&folder), None);
+        assert_eq!(drop_in(&content), None);
         std::fs::remove_file(&file).expect("no pipe");
         std::fs::write(folder.join("elsewhere"), "# WP SUPER CACHE 1.2").expect("a file");
         std::os::unix::fs::symlink(folder.join("elsewhere"), &file).expect("a link");
-        assert_eq!(drop_in(&folder), None);
+        assert_eq!(drop_in(&content), None);
         std::fs::rename(folder.join("elsewhere"), &file).expect("a file");
-        assert_eq!(drop_in(&folder).as_deref(), Some("# wp super cache 1.2"));
+        assert_eq!(drop_in(&content).as_deref(), Some("# wp super cache 1.2"));
         std::fs::remove_dir_all(&folder).expect("no folder");
     }
 }

@@ -43,7 +43,7 @@ fn a_folder_that_is_not_wordpress_is_refused_with_a_remedy() {
     fs::remove_file(site.path("html/index.php")).expect("remove");
     let output = command(&site, &["--php", "/nowhere.sock", "-t"]).output().expect("run");
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("holds no index.php"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("contains no WordPress"), "{}", stderr(&output));
 }
 
 #[test]

@@ -57,9 +57,14 @@ fn two_sites() -> Option<Site> {
 
 /// `myriad wordpress` or `myriad php` for the attacker's site, with this application.
 pub(super) fn serve(site: &Site, preset: &str, php: &Origin) -> Server {
+    serve_folder(site, preset, "home/attacker/html", php)
+}
+
+/// Serves the site in a folder.
+pub(super) fn serve_folder(site: &Site, preset: &str, folder: &str, php: &Origin) -> Server {
     let errors = fs::File::create(site.path("err")).expect("err");
     let mut command = myriad();
-    command.args([preset, "--root"]).arg(site.path("home/attacker/html"));
+    command.args([preset, "--root"]).arg(site.path(folder));
     command.args(["--php", &format!("127.0.0.1:{}", php.port)]).arg("--prefix").arg(site.path("prefix"));
     command.args([
         "--name",

@@ -6,6 +6,7 @@ mod support;
 mod configuration;
 mod denied;
 mod installing;
+mod layouts;
 mod links;
 mod options;
 mod running;
