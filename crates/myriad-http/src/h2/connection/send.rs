@@ -8,6 +8,9 @@ use super::Connection;
 use super::stream::{Closed, Over, Volume};
 use crate::Fields;
 
+/// Length of the largest frame (RFC 9113 §4.2).
+const LARGEST_FRAME: usize = (1 << 24) - 1;
+
 impl Connection {
     /// Puts the head of an answer into the output: `:status` and the fields, whose names may be in any case. `end` says that
     /// no body follows. Interim answers (status below 200) may precede it. False where the stream is gone, or answered.
@@ -130,11 +133,11 @@ impl Connection {
         self.streams.over.pop_front()
     }
 
-    /// The body of this answer is sent in frames of at most so many bytes (`http2_chunk_size`), as far as the client takes
-    /// frames of that size; without this, of [`MAX_FRAME`] bytes.
+    /// Limits the frames of a response's body to `most` bytes (`http2_chunk_size`), if the client takes frames of this size. The
+    /// default is [`MAX_FRAME`].
     pub fn limit_frames(&mut self, stream: u32, most: usize) {
         if let Some(found) = self.streams.get(stream) {
-            found.chunk = most.max(1);
+            found.chunk = most.clamp(1, LARGEST_FRAME);
         }
     }
 

@@ -1,0 +1,297 @@
+//! The client of HTTP/2: an origin sends frames in any order while requests are written and cancelled.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use myriad_http::Method;
+use myriad_http::h2::client::{Answered, Client};
+
+use super::choices::Choices;
+use super::frames::{
+    self, DATA, END_STREAM, GOAWAY, PING, PRIORITY_UPDATE, PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE,
+    frame,
+};
+use super::receiver::Receiver;
+
+/// A request and what is reported of its response.
+#[derive(Debug, Default)]
+struct Request {
+    /// Bytes of the body that were queued, and whether its end was.
+    queued: u64,
+    is_sent: bool,
+    has_head: bool,
+    /// Bytes of the response's body, and those of them that were not released.
+    received: u64,
+    held: u64,
+    /// Whether the response is complete or lost, or the request was cancelled.
+    is_over: bool,
+    is_lost: bool,
+}
+
+struct Sequence {
+    window: u32,
+    client: Client,
+    receiver: Receiver,
+    requests: BTreeMap<u32, Request>,
+    used: Vec<u32>,
+    written: BTreeMap<u32, u64>,
+    input: Vec<u8>,
+    is_broken: bool,
+}
+
+/// Runs a sequence.
+pub(crate) fn run(choices: &Choices) {
+    let window = choices.one_of(&[0, 1, 100, 5000, 65_536, u32::MAX >> 1]);
+    let mut client = Client::new(window);
+    Receiver::take_preface(client.output());
+    let mut sequence = Sequence {
+        window,
+        client,
+        receiver: Receiver::new(),
+        requests: BTreeMap::new(),
+        used: Vec::new(),
+        written: BTreeMap::new(),
+        input: Vec::new(),
+        is_broken: false,
+    };
+    sequence.open(choices);
+    sequence.feed(choices, &frame(SETTINGS, 0, 0, &[]));
+    while !choices.is_over() && !sequence.is_broken {
+        if choices.once_in(2) {
+            sequence.origin(choices);
+        } else {
+            sequence.call(choices);
+        }
+        assert!(sequence.client.streams() <= 256);
+    }
+    sequence.finish();
+}
+
+impl Sequence {
+    /// The origin sends a frame.
+    fn origin(&mut self, choices: &Choices) {
+        let id = frames::stream(choices, &self.used);
+        let mut bytes = match choices.below(14) {
+            0..4 => Self::head(choices, id),
+            4..8 => self.data(choices, id),
+            8 => frames::headers(
+                choices,
+                id,
+                !choices.once_in(6),
+                &[(choices.one_of(&["x-checksum", ":status", "te"]), "1")],
+            ),
+            9 => {
+                let code = choices.one_of(&[0, 7, 8, 13]);
+                frame(RST_STREAM, 0, id, &[0, 0, 0, code])
+            }
+            10 => {
+                let more = frames::increment(choices);
+                let id = if choices.once_in(2) { 0 } else { id };
+                self.receiver.widen(id, more);
+                frame(WINDOW_UPDATE, 0, id, &more.to_be_bytes())
+            }
+            11 => self.settings(choices),
+            12 => frame(PING, choices.below(2) as u8, 0, &[choices.byte(); 8]),
+            _ => match choices.below(6) {
+                0 => frame(GOAWAY, 0, 0, &[&id.to_be_bytes()[..], &[0; 4]].concat()),
+                1 => frame(PUSH_PROMISE, 4, id, &[0, 0, 0, 2]),
+                2 => frame(PRIORITY_UPDATE, 0, 0, &[0, 0, 0, 1, b'u']),
+                _ => frame(10, 0, id, b"\0\0unknown"),
+            },
+        };
+        if choices.once_in(150) {
+            self.receiver.is_exact = false;
+            frames::mutate(choices, &mut bytes);
+        }
+        self.feed(choices, &bytes);
+    }
+
+    fn head(choices: &Choices, id: u32) -> Vec<u8> {
+        let status = choices.one_of(&["200", "200", "200", "103", "204", "304", "101", "99999"]);
+        let length = choices.one_of(&["", "", "", "0", "3000", "18446744073709551615", "-1"]);
+        let mut fields = vec![(":status", status), ("content-type", "text/plain")];
+        if !length.is_empty() {
+            fields.push(("content-length", length));
+        }
+        let end = choices.once_in(5);
+        frames::headers(choices, id, end, &fields)
+    }
+
+    fn data(&mut self, choices: &Choices, id: u32) -> Vec<u8> {
+        let at = self.written.entry(id).or_default();
+        let length = choices.one_of(&[0, 1, 5, 100, 3000, 16_000]);
+        let content = frames::body(id, *at, length);
+        *at += length as u64;
+        let (flag, payload) = frames::padded(choices, &content);
+        let end = if choices.once_in(4) { END_STREAM } else { 0 };
+        frame(DATA, flag | end, id, &payload)
+    }
+
+    fn settings(&mut self, choices: &Choices) -> Vec<u8> {
+        let (name, value): (u16, u32) = match choices.below(6) {
+            0 => (1, choices.one_of(&[0, 4096, 1 << 30])),
+            1 => (5, choices.one_of(&[16_384, 1 << 20])),
+            2 => (3, choices.one_of(&[0, 1, 100, u32::MAX])),
+            _ => (4, choices.one_of(&[0, 1, 100, 65_535, u32::MAX >> 1])),
+        };
+        if name == 5 {
+            self.receiver.max_frame = self.receiver.max_frame.max(value);
+        }
+        if name == 4 {
+            self.drain();
+            self.receiver.set_initial_window(value);
+        }
+        frame(SETTINGS, 0, 0, &[&name.to_be_bytes()[..], &value.to_be_bytes()].concat())
+    }
+
+    /// Sends, cancels, or takes output.
+    fn call(&mut self, choices: &Choices) {
+        let id = frames::stream(choices, &self.used);
+        match choices.below(10) {
+            0..3 => self.open(choices),
+            3..5 => self.send(choices, id),
+            5 => {
+                self.client.cancel(id);
+                if let Some(request) = self.requests.get_mut(&id) {
+                    request.is_over = true;
+                    request.is_lost = true;
+                    request.is_sent = true;
+                }
+            }
+            6 => self.release(choices, id),
+            7 => self.client.schedule(choices.one_of(&[0, 1, 1000, 100_000])),
+            8 => self.receiver.take(self.client.output(), choices.one_of(&[1, 8, 9, 10, 1000, usize::MAX])),
+            _ => match choices.below(8) {
+                0 => self.client.shut_down(),
+                1 => self.client.rest(),
+                _ => drop(self.client.ask()),
+            },
+        }
+    }
+
+    fn open(&mut self, choices: &Choices) {
+        let method = choices.one_of(&[Method::Get, Method::Post, Method::Head]);
+        let long = vec![b'x'; choices.one_of(&[1, 300, 20_000])];
+        let fields: [(&[u8], &[u8]); 4] =
+            [(b":method", b"GET"), (b":scheme", b"http"), (b":path", b"/"), (b"x-long", &long)];
+        let end = choices.once_in(2);
+        let Some(id) = self.client.open(method, fields, end, choices.one_of(&[10, 4096])) else { return };
+        self.receiver.open(id);
+        self.used.push(id);
+        self.requests.insert(id, Request { is_sent: end, ..Request::default() });
+    }
+
+    fn send(&mut self, choices: &Choices, id: u32) {
+        let Some(request) = self.requests.get_mut(&id) else {
+            return self.client.send(id, Bytes::from_static(b"dropped"), true);
+        };
+        if !request.is_sent {
+            let length = choices.one_of(&[0, 1, 100, 16_384, 40_000]);
+            let end = choices.once_in(4);
+            let content = frames::body(id, request.queued, length);
+            request.queued += length as u64;
+            request.is_sent = end;
+            self.client.send(id, Bytes::from(content), end);
+        }
+    }
+
+    fn release(&mut self, choices: &Choices, id: u32) {
+        if let Some(request) = self.requests.get_mut(&id) {
+            let count = if choices.once_in(2) { request.held } else { request.held.min(10) };
+            request.held -= count;
+            self.client.release(id, count as usize);
+        }
+    }
+
+    /// Gives bytes to the client, in pieces.
+    fn feed(&mut self, choices: &Choices, bytes: &[u8]) {
+        self.input.extend_from_slice(bytes);
+        let cut =
+            if choices.once_in(3) { choices.below(256).min(self.input.len()) } else { self.input.len() };
+        for end in [cut, usize::MAX] {
+            loop {
+                let input = std::mem::take(&mut self.input);
+                let seen = &input[..end.min(input.len())];
+                let Ok(got) = self.client.receive(seen) else {
+                    self.is_broken = true;
+                    return;
+                };
+                assert!(got.consumed <= seen.len());
+                let is_partial = matches!(got.answered, Answered::Partial);
+                self.event(got.answered, seen);
+                self.lost();
+                self.input = input[got.consumed..].to_vec();
+                if is_partial || end != usize::MAX {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, answered: Answered, input: &[u8]) {
+        let id = match &answered {
+            Answered::Partial | Answered::Nothing => return,
+            Answered::Head { stream, .. }
+            | Answered::Data { stream, .. }
+            | Answered::Trailers { stream, .. } => *stream,
+        };
+        let request = self.requests.get_mut(&id).expect("a request");
+        assert!(!request.is_over, "event of stream {id}, which is over");
+        match answered {
+            Answered::Head { head, end, .. } => {
+                assert!(!request.has_head, "second header of stream {id}");
+                assert!(head.fields.iter().all(|(name, _)| !name.starts_with(b":")));
+                request.has_head = head.status >= 200;
+                request.is_over = end;
+            }
+            Answered::Data { data, end, .. } => {
+                let content = &input[data];
+                assert!(request.has_head, "data of stream {id} before its header");
+                if self.receiver.is_exact {
+                    assert!(content == frames::body(id, request.received, content.len()), "another body");
+                }
+                request.received += content.len() as u64;
+                request.held += content.len() as u64;
+                assert!(request.held <= u64::from(self.window), "more than the window is held");
+                request.is_over = end;
+            }
+            _ => {
+                assert!(request.has_head, "trailers of stream {id} before its header");
+                request.is_over = true;
+            }
+        }
+    }
+
+    fn lost(&mut self) {
+        while let Some((id, lost)) = self.client.next_lost() {
+            let request = self.requests.get_mut(&id).expect("a request");
+            // A request that is still being sent can be lost after the end of its response.
+            let may_be_lost = !request.is_over || !self.receiver.streams[&id].is_ended;
+            assert!(may_be_lost && !request.is_lost, "stream {id} is lost after its end: {lost:?}");
+            (request.is_lost, request.is_over) = (true, true);
+        }
+    }
+
+    /// Takes what the client has put out, without scheduling more.
+    fn drain(&mut self) {
+        self.receiver.take(self.client.output(), usize::MAX);
+    }
+
+    fn finish(mut self) {
+        self.drain();
+        if self.is_broken {
+            assert!(self.receiver.farewells > 0, "a broken connection ends with GOAWAY");
+        }
+        while !self.is_broken {
+            self.client.schedule(1 << 20);
+            if self.client.output().is_empty() {
+                break;
+            }
+            self.drain();
+        }
+        assert!(self.receiver.is_whole());
+        for (id, request) in &self.requests {
+            assert!(self.receiver.streams[id].body <= request.queued);
+        }
+    }
+}

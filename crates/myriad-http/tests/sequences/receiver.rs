@@ -1,0 +1,200 @@
+//! The other side of an HTTP/2 connection: it reads what the tested side sends, and knows what it allowed.
+
+use std::collections::BTreeMap;
+use std::io::IoSlice;
+
+use myriad_http::h2::{FRAME_HEADER, MAX_FRAME, Output};
+
+use super::frames::{
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, WINDOW_UPDATE,
+    body,
+};
+
+/// A stream as the receiver sees it.
+#[derive(Debug, Default)]
+pub(crate) struct Stream {
+    window: i64,
+    has_head: bool,
+    pub(crate) is_ended: bool,
+    is_gone: bool,
+    /// Bytes of the body.
+    pub(crate) body: u64,
+    /// Bytes of HEADERS, CONTINUATION and DATA.
+    pub(crate) wire: u64,
+}
+
+/// The receiver.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    bytes: Vec<u8>,
+    initial_window: i64,
+    window: i64,
+    /// Largest frame that was allowed so far.
+    pub(crate) max_frame: u32,
+    /// Whether windows and contents are known: not after frames with random changes.
+    pub(crate) is_exact: bool,
+    /// Streams by number.
+    pub(crate) streams: BTreeMap<u32, Stream>,
+    block: Option<(u32, bool)>,
+    /// Number of GOAWAY.
+    pub(crate) farewells: usize,
+}
+
+impl Receiver {
+    /// Creates a receiver with the windows of RFC 9113.
+    pub(crate) fn new() -> Self {
+        Self {
+            bytes: Vec::new(),
+            initial_window: 65_535,
+            window: 65_535,
+            max_frame: MAX_FRAME as u32,
+            is_exact: true,
+            streams: BTreeMap::new(),
+            block: None,
+            farewells: 0,
+        }
+    }
+
+    /// Allows a stream.
+    pub(crate) fn open(&mut self, id: u32) {
+        let stream = Stream { window: self.initial_window, ..Stream::default() };
+        assert!(self.streams.insert(id, stream).is_none(), "stream {id} twice");
+    }
+
+    /// Widens the window of a stream, or of the connection for 0.
+    pub(crate) fn widen(&mut self, id: u32, more: u32) {
+        if id == 0 {
+            self.window += i64::from(more);
+        } else if let Some(stream) = self.streams.get_mut(&id) {
+            stream.window += i64::from(more);
+        }
+    }
+
+    /// Changes the initial window.
+    pub(crate) fn set_initial_window(&mut self, window: u32) {
+        let change = i64::from(window) - self.initial_window;
+        self.initial_window = i64::from(window);
+        for stream in self.streams.values_mut() {
+            stream.window += change;
+        }
+    }
+
+    /// Forbids frames on a stream.
+    pub(crate) fn forbid(&mut self, id: u32) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.is_gone = true;
+        }
+    }
+
+    /// Takes at most `most` bytes of the output, and reads the complete frames.
+    pub(crate) fn take(&mut self, output: &mut Output, most: usize) {
+        let mut left = most;
+        while !output.is_empty() && left > 0 {
+            let mut slices = [IoSlice::new(&[]); 4];
+            let count = output.slices(&mut slices);
+            let mut bytes: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.iter().copied()).collect();
+            bytes.truncate(left);
+            assert!(!bytes.is_empty(), "output without bytes");
+            output.advance(bytes.len());
+            left -= bytes.len();
+            self.bytes.extend(bytes);
+        }
+        self.read();
+    }
+
+    /// Removes the preface of a client.
+    pub(crate) fn take_preface(output: &mut Output) {
+        let length = myriad_http::h2::PREFACE.len();
+        let mut slices = [IoSlice::new(&[]); 1];
+        output.slices(&mut slices);
+        assert!(slices[0].starts_with(myriad_http::h2::PREFACE));
+        output.advance(length);
+    }
+
+    /// Whether all frames so far are complete.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.bytes.is_empty() && self.block.is_none()
+    }
+
+    fn read(&mut self) {
+        let bytes = std::mem::take(&mut self.bytes);
+        let mut rest = &bytes[..];
+        while let Some((header, after)) = rest.split_first_chunk::<FRAME_HEADER>() {
+            let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
+            assert!(length <= self.max_frame as usize, "frame of {length} bytes");
+            let Some((payload, after)) = after.split_at_checked(length) else { break };
+            let id = u32::from_be_bytes([header[5], header[6], header[7], header[8]]);
+            self.frame(header[3], header[4], id, payload);
+            rest = after;
+        }
+        self.bytes = rest.to_vec();
+    }
+
+    fn frame(&mut self, kind: u8, flags: u8, id: u32, payload: &[u8]) {
+        if let Some((stream, _)) = self.block {
+            assert_eq!((kind, id), (CONTINUATION, stream), "a header block is interrupted");
+        }
+        match kind {
+            DATA => self.data(flags, id, payload),
+            HEADERS => {
+                self.on_stream(id, payload.len());
+                self.block = Some((id, flags & END_STREAM > 0));
+                self.end_of_block(flags);
+            }
+            CONTINUATION => {
+                assert!(self.block.is_some(), "CONTINUATION without HEADERS");
+                self.on_stream(id, payload.len());
+                self.end_of_block(flags);
+            }
+            RST_STREAM => {
+                assert_eq!(payload.len(), 4);
+                assert_ne!(id, 0);
+                self.forbid(id);
+            }
+            SETTINGS => assert!(id == 0 && payload.len().is_multiple_of(6)),
+            PING => assert!(id == 0 && payload.len() == 8),
+            GOAWAY => {
+                assert!(id == 0 && payload.len() == 8);
+                self.farewells += 1;
+            }
+            WINDOW_UPDATE => {
+                let more = u32::from_be_bytes(payload.try_into().expect("four bytes"));
+                assert!((1..=0x7fff_ffff).contains(&more), "WINDOW_UPDATE by {more}");
+            }
+            other => panic!("frame of type {other}"),
+        }
+    }
+
+    fn on_stream(&mut self, id: u32, length: usize) -> &mut Stream {
+        let stream =
+            self.streams.get_mut(&id).unwrap_or_else(|| panic!("frame on stream {id}, which is idle"));
+        assert!(!stream.is_ended, "frame on stream {id} after its end");
+        assert!(!stream.is_gone, "frame on stream {id} after its reset");
+        stream.wire += (FRAME_HEADER + length) as u64;
+        stream
+    }
+
+    fn end_of_block(&mut self, flags: u8) {
+        if flags & END_HEADERS > 0
+            && let Some((id, is_end)) = self.block.take()
+            && let Some(stream) = self.streams.get_mut(&id)
+        {
+            stream.has_head = true;
+            stream.is_ended = is_end;
+        }
+    }
+
+    fn data(&mut self, flags: u8, id: u32, payload: &[u8]) {
+        let is_exact = self.is_exact;
+        self.window -= payload.len() as i64;
+        let window = self.window;
+        let stream = self.on_stream(id, payload.len());
+        assert!(stream.has_head, "DATA on stream {id} before its header");
+        assert!(payload == body(id, stream.body, payload.len()), "content of another body on stream {id}");
+        stream.window -= payload.len() as i64;
+        assert!(payload.is_empty() || !is_exact || stream.window >= 0 && window >= 0, "windows exceeded");
+        stream.body += payload.len() as u64;
+        stream.is_ended = flags & END_STREAM > 0;
+        assert!(!payload.is_empty() || stream.is_ended, "empty DATA on stream {id}");
+    }
+}
